@@ -16,6 +16,7 @@ codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 mirror=$(apt-get indextargets --format '$(REPO_URI)' "Release: $codename" | sort -u | head -n 1)
 root=$(mktemp -d "/tmp/bare-$suite-XXXXXX")
 trap 'rm -rf --one-file-system "$root"' EXIT
+chmod 755 "$root" # apt fetches as a user of its own
 
 debootstrap --variant=minbase "$suite" "$root" "$mirror" >"$root.log" || { tail "$root.log"; exit 1; }
 rm "$root.log"
@@ -25,8 +26,9 @@ copy() { # each path that exists here, to the same place there
     [ ! -e "$path" ] || { mkdir -p "$root${path%/*}" && cp -RL "$path" "$root${path%/*}/"; }
   done
 }
+rm -r "$root/etc/apt"
 copy /etc/apt /etc/pip.conf /etc/uv ~/.config/pip ~/.config/uv
-copy /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt
+copy /usr/local/share/ca-certificates /etc/ssl/certs/ca-certificates.crt ${PIP_FIND_LINKS:-}
 find "$root"/etc/apt -name '*.list' -o -name '*.sources' | xargs -r sed -i "s/\b$codename\b/$suite/g"
 git -c safe.directory='*' clone --quiet --no-hardlinks "$checkout" "$root/checkout"
 
