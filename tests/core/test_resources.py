@@ -139,6 +139,7 @@ def test_vectors_are_cut_by_name() -> None:
     ("held", "total", "share"),
     [
         ({"cpu": 1, "nvidia.com/gpu": 2}, {"cpu": 4, "nvidia.com/gpu": 3}, 666_666_666),
+        ({"nvidia.com/gpu": 2, "cpu": 1}, {"cpu": 4, "nvidia.com/gpu": 3}, 666_666_666),
         ({"cpu": 8}, {"cpu": 4}, 2_000_000_000),
         ({"cpu": 1}, {}, 0),
         ({"cpu": 1}, {"cpu": -1}, 0),
@@ -249,6 +250,7 @@ def test_a_resource_list_is_read_without_its_zeros() -> None:
         ("memory", 1536 * 2**20, "1536Mi"),
         ("memory", -2 * GI, "-2Gi"),
         ("memory", 512, "512"),
+        ("memory", 1024, "1Ki"),
         ("memory", 5_000_000, "5M"),
         ("memory", 1_024_000, "1000Ki"),
         ("memory", 2**64, "18446744073709551616"),
