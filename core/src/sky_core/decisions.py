@@ -1,0 +1,50 @@
+"""What a cycle decides, as values. Only the process around the core turns them into API calls."""
+
+import msgspec
+
+from sky_core.model import Claim, JobId, NodeName, QuotaName, Reservation, TaskId
+from sky_core.resources import Resources
+
+
+class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Write this quota's status whole: its node (None: QuotaEmpty), its claims and its reservations.
+
+    `jobs`: whose claims it changes; their Bindings wait for its acknowledgement (behaviour.md 5).
+    """
+
+    quota: QuotaName
+    uid: str
+    node: NodeName | None
+    claims: tuple[Claim, ...]
+    reservations: tuple[Reservation, ...]
+    jobs: tuple[JobId, ...] = ()
+
+
+class BindTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Bind this pod to this node; `quota` is the copy for its annotation (None: spot)."""
+
+    task: TaskId
+    job: JobId
+    node: NodeName
+    quota: QuotaName | None
+
+
+class Certificate(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Why an eviction is justified: what the claimant needs on the node, what is idle there, what each victim frees."""
+
+    claimant: JobId
+    node: NodeName
+    needed: Resources
+    idle: Resources
+    frees: tuple[tuple[TaskId, Resources], ...]
+
+
+class EvictTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """Evict this pod, for this job."""
+
+    task: TaskId
+    node: NodeName
+    certificate: Certificate
+
+
+Decision = WriteQuota | BindTask | EvictTask

@@ -1,0 +1,68 @@
+"""The books of a node: what each task and each quota is written down as, and the recount that must agree."""
+
+from msgspec.structs import replace
+
+from sky_core.model import Book, NodeName, Pool, Quota, Task
+from sky_core.resources import NOTHING, Resources
+from sky_core.states import TaskState
+from sky_core.world import World
+
+
+def is_outside(world: World, task: Task, node: NodeName) -> bool:
+    """Whether a pod on this node uses it outside quotas: neither spot nor on a claim on a quota bound here."""
+    if task.shape.spot is not None:
+        return False
+    quota = world.quotas.get(task.quota) if task.quota is not None else None
+    return quota is None or quota.node != node
+
+
+def charge(book: Book, task: Task, *, outside: bool, sign: int = 1) -> Book:
+    """The book with an unfinished pod on it, or with `sign` -1 without."""
+    shape = task.shape
+    load = shape.load if sign > 0 else NOTHING - shape.load
+    releasing = load if task.state is TaskState.RELEASING else NOTHING
+    units = sign * shape.spot_units
+    return replace(
+        book,
+        used=book.used + load,
+        outside=book.outside + load if outside else book.outside,
+        releasing=book.releasing + releasing if releasing else book.releasing,
+        releasing_outside=book.releasing_outside + releasing if outside and releasing else book.releasing_outside,
+        pods=book.pods + sign,
+        shared=book.shared + units if shape.spot is Pool.SHARED else book.shared,
+        exclusive=book.exclusive + units if shape.spot is Pool.EXCLUSIVE else book.exclusive,
+    )
+
+
+def promise(book: Book, footprint: Resources) -> Book:
+    """The book with so much more promised to quotas."""
+    return replace(book, promised=book.promised + footprint) if footprint else book
+
+
+def wait(book: Book, load: Resources) -> Book:
+    """The book with so much more waiting for room."""
+    return replace(book, pipelined=book.pipelined + load)
+
+
+def recount(world: World, node: NodeName, allocatable: Resources) -> Book:
+    """The book of a node, folded anew from the tasks and quotas on it (invariant I5)."""
+    book = Book(allocatable=allocatable)
+    for id_ in world.tasks_on.get(node, ()):
+        task = world.tasks[id_]
+        book = charge(book, task, outside=is_outside(world, task, node))
+    for name in world.quotas_on.get(node, ()):
+        quota = world.quotas[name]
+        book = promise(book, quota.footprint)
+        for claim in quota.claims:
+            task_ = world.tasks.get(claim.task)
+            if task_ is not None and task_.state is TaskState.PIPELINED:
+                book = wait(book, task_.shape.load)
+    return book
+
+
+def quota_recount(quota: Quota) -> Resources:
+    """What its claims add up to."""
+    total = NOTHING
+    for claim in quota.claims:
+        total += claim.resources
+    return total

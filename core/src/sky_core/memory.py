@@ -1,0 +1,42 @@
+"""What a cycle leaves for the next: per job, how its last attempt went. All else is read from the objects."""
+
+import msgspec
+
+from sky_core.model import Duration, Instant, JobId
+from sky_core.reasons import Topic, Verdict
+from sky_core.resources import Resources
+from sky_core.selectors import Selector
+
+
+class QuotaShape(msgspec.Struct, frozen=True, gc=False):
+    """A quota's shape by value: what hop 2 refused once is claimed last in the next attempt."""
+
+    request: Resources
+    selector: Selector
+
+
+class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A job's last attempt that did not start it fully.
+
+    `wait` is how long it backs off from `at`. `openings` are the world's counts then, in the order of `Topic`, and
+    `version` the job's own: what has moved since may cut the wait short. `refused`: quota shapes that found no node.
+    """
+
+    verdict: Verdict
+    at: Instant
+    wait: Duration
+    openings: tuple[int, ...] = (0,) * len(Topic)
+    version: int = 0
+    refused: frozenset[QuotaShape] = frozenset()
+    waiting_since: Instant | None = None
+
+    @property
+    def next(self) -> Instant:
+        """The first instant at which the job is tried again."""
+        return Instant(self.at + self.wait)
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """Every job that waits."""
+
+    attempts: dict[JobId, Attempt] = {}

@@ -1,0 +1,153 @@
+"""What a plugin is: a name, its arguments, and plain functions over what a session has open.
+
+`open` is called once when a session opens; it may compute what its functions close over. A predicate answers None
+(yes) or a Reason (no, with numbers); a score is an integer in thousandths of a point (0…100,000 for most); a
+comparison is negative, zero or positive, the lesser first; an abstention is None. The framework adds the plugin's name.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from sky_core.memory import Memory
+from sky_core.model import Instant, Job, Node, NodeName, Queue, Quota, QuotaName, Task, TaskId
+from sky_core.reasons import Reason
+from sky_core.resources import Resources
+from sky_core.settings import Settings
+from sky_core.world import World
+
+POINT: Final = 1000
+"""One point of score, in the thousandths that scores are held in."""
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session has open. Plugins read it, and never write.
+
+    `frees` says what could still become free on a node for a task with a claim there, beyond its idle: what
+    terminates, and what reclaim may evict.
+    """
+
+    world: World
+    memory: Memory
+    settings: Settings
+    now: Instant
+    frees: Callable[[NodeName], Resources]
+
+
+class Parcel(msgspec.Struct, frozen=True, gc=False, kw_only=True, eq=False):
+    """A quota and the tasks that claim it, in rank order: what hop 2 places as one."""
+
+    job: Job
+    quota: Quota
+    tasks: tuple[Task, ...]
+
+    @property
+    def footprint(self) -> Resources:
+        """What it takes of a node's quotaIdle."""
+        return self.quota.footprint
+
+    @property
+    def looks_around(self) -> bool:
+        """Whether an answer about one node depends on what other nodes hold."""
+        return self.quota.spec.looks_around or any(task.shape.looks_around for task in self.tasks)
+
+
+class Field:
+    """The nodes that are compared with each other in one choice; scores that are relative are relative to these."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        """The candidates, in index order."""
+        self.nodes = nodes
+        self._most: dict[str, int] = {}
+
+    def most(self, what: str, value: Callable[[Node], int]) -> int:
+        """The largest value over the candidates, computed once per name; 0 without candidates."""
+        if what not in self._most:
+            self._most[what] = max(map(value, self.nodes), default=0)
+        return self._most[what]
+
+
+TaskQuota = Callable[[Task, Quota], Reason | None]
+ParcelNode = Callable[[Parcel, Node], Reason | None]
+TaskNode = Callable[[Task, Node], Reason | None]
+
+
+class TQ(msgspec.Struct, frozen=True, kw_only=True):
+    """Task → quota. `best` picks among candidates, all of equal tier."""
+
+    select: TaskQuota | None = None
+    pre_predicate: Callable[[Task], Reason | None] | None = None
+    predicate: TaskQuota | None = None
+    order: Callable[[Task, Quota], int] | None = None
+    batch_order: Callable[[Task, Quota], int] | None = None
+    best: Callable[[Task, Sequence[Quota]], QuotaName | None] | None = None
+
+
+class QN(msgspec.Struct, frozen=True, kw_only=True):
+    """Quota → node, asked for the quota and for every task that claims it."""
+
+    select: ParcelNode | None = None
+    pre_predicate: Callable[[Parcel], Reason | None] | None = None
+    predicate: ParcelNode | None = None
+    order: Callable[[Parcel, Node, Field], int] | None = None
+    batch_order: Callable[[Parcel, Node, Field], int] | None = None
+    best: Callable[[Parcel, Sequence[Node]], NodeName | None] | None = None
+
+
+class TN(msgspec.Struct, frozen=True, kw_only=True):
+    """Task → node: the re-check before a bind, and the way of spot tasks."""
+
+    select: TaskNode | None = None
+    pre_predicate: Callable[[Task], Reason | None] | None = None
+    predicate: TaskNode | None = None
+    order: Callable[[Task, Node, Field], int] | None = None
+    batch_order: Callable[[Task, Node, Field], int] | None = None
+    best: Callable[[Task, Sequence[Node]], NodeName | None] | None = None
+
+
+class Functions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a plugin registers; what it leaves out it has no say in."""
+
+    tq: TQ = TQ()
+    qn: QN = QN()
+    tn: TN = TN()
+    job_order: Callable[[Job, Job], int] | None = None
+    queue_order: Callable[[Queue, Queue], int] | None = None
+    task_order: Callable[[Task, Task], int] | None = None
+    job_valid: Callable[[Job], Reason | None] | None = None
+    job_enqueueable: Callable[[Job], Reason | None] | None = None
+    job_ready: Callable[[Job], bool] | None = None
+    job_pipelined: Callable[[Job], bool] | None = None
+    job_starving: Callable[[Job], bool] | None = None
+    quota_ready: Callable[[Job], bool] | None = None
+    quota_allocate: Callable[[Job], Reason | None] | None = None
+    predicate_zone: Callable[[Job, Sequence[Parcel]], Any] | None = None
+    reclaimable: Callable[[Task, Sequence[Task]], frozenset[TaskId] | None] | None = None
+
+
+class Plugin(msgspec.Struct, frozen=True, kw_only=True):
+    """A plugin: its name, the type of its arguments, and what it registers when a session opens."""
+
+    name: str
+    open: Callable[[Context, Any], Functions]
+    arguments: type[msgspec.Struct] | None = None
+
+
+def registered(functions: Functions) -> dict[str, Callable[..., Any]]:
+    """Point name → function, for the points that a plugin registers (`tq.predicate`, `jobOrder`, …)."""
+    found: dict[str, Callable[..., Any]] = {}
+    for bundle in ("tq", "qn", "tn"):
+        part = getattr(functions, bundle)
+        for field in part.__struct_fields__:
+            if (function := getattr(part, field)) is not None:
+                found[f"{bundle}.{_camel(field)}"] = function
+    for field in functions.__struct_fields__[3:]:
+        if (function := getattr(functions, field)) is not None:
+            found[_camel(field)] = function
+    return found
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.title() for word in rest)

@@ -1,0 +1,107 @@
+"""Everything that the scheduler believes at one instant: tables of rows, and the one way of changing them.
+
+The world is long-lived. Between cycles the intake changes it; within a cycle Statements do, and take everything back.
+"""
+
+from collections.abc import Hashable
+from typing import Any, Final
+
+from sky_core.model import (
+    Book,
+    Budget,
+    Job,
+    JobId,
+    JobQueue,
+    Node,
+    NodeName,
+    Queue,
+    QueueName,
+    Quota,
+    QuotaName,
+    Task,
+    TaskId,
+    Zone,
+    ZoneId,
+)
+from sky_core.reasons import Topic
+from sky_core.resources import NOTHING, Resources
+from sky_core.selectors import Labels
+
+_ABSENT: Final = object()
+
+
+class World:
+    """The tables, by id.
+
+    `tasks_on` and `quotas_on` list what is on each node in the order of arrival: unfinished pods, bound quotas.
+    `specs` lists the nodes of each spec code in index order, `zones` those of each zone. `total` is the sum of all
+    nodes' allocatable. `openings` counts, by topic, the changes so far that may let a waiting job in. `anti_affine`
+    counts the tasks that keep others away by required anti-affinity, `quotas_apart` the quotas that do.
+
+    `changed` is a log of nodes whose row, book or lists changed, by whomever; caches hold a cursor into it.
+    """
+
+    def __init__(self) -> None:
+        """An empty world."""
+        self.tasks: dict[TaskId, Task] = {}
+        self.jobs: dict[JobId, Job] = {}
+        self.quotas: dict[QuotaName, Quota] = {}
+        self.nodes: dict[NodeName, Node] = {}
+        self.books: dict[NodeName, Book] = {}
+        self.tasks_on: dict[NodeName, tuple[TaskId, ...]] = {}
+        self.quotas_on: dict[NodeName, tuple[QuotaName, ...]] = {}
+        self.queues: dict[QueueName, Queue] = {}
+        self.job_queues: dict[str, JobQueue] = {}
+        self.namespaces: dict[str, Labels] = {}
+        self.budgets: dict[tuple[str, str], Budget] = {}
+        self.zones: dict[ZoneId, Zone] = {}
+        self.specs: dict[str, tuple[NodeName, ...]] = {}
+        self.total: Resources = NOTHING
+        self.openings: dict[Topic, int] = dict.fromkeys(Topic, 0)
+        self.anti_affine = 0
+        self.quotas_apart = 0
+        self.changed: list[NodeName] = []
+        self._log: list[tuple[dict[Any, Any], Any, Any]] = []
+
+    def put(self, table: dict[Any, Any], key: Hashable, row: object) -> None:
+        """Write a row, remembering the one that it replaces."""
+        self._log.append((table, key, table.get(key, _ABSENT)))
+        table[key] = row
+
+    def touch(self, node: NodeName) -> None:
+        """Tell the caches that something about this node has changed."""
+        self.changed.append(node)
+
+    def present(self, node: NodeName) -> list[Task]:
+        """Who counts as being on a node: the pods on it, and who claims a quota bound to it (behaviour.md 5.2)."""
+        tasks = [self.tasks[id_] for id_ in self.tasks_on.get(node, ())]
+        for name in self.quotas_on.get(node, ()):
+            for claim in self.quotas[name].claims:
+                task = self.tasks.get(claim.task)
+                if task is not None and task.node is None:
+                    tasks.append(task)
+        return tasks
+
+    def mark(self) -> int:
+        """Where the undo log stands."""
+        return len(self._log)
+
+    def rollback(self, mark: int) -> None:
+        """Take back every write since the mark."""
+        log = self._log
+        while len(log) > mark:
+            table, key, old = log.pop()
+            if old is _ABSENT:
+                del table[key]
+            else:
+                table[key] = old
+            if table is self.books:
+                self.changed.append(key)
+
+    def before(self, table: dict[Any, Any], mark: int) -> dict[Any, Any]:
+        """The rows of one table that were written since the mark, as they stood at it (absent ones left out)."""
+        first: dict[Any, Any] = {}
+        for written, key, old in self._log[mark:]:
+            if written is table and key not in first:
+                first[key] = old
+        return {key: old for key, old in first.items() if old is not _ABSENT}
