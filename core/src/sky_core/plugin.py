@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 
 from sky_core.memory import Memory
-from sky_core.model import Instant, Job, Node, NodeName, Queue, Quota, QuotaName, Task, TaskId
+from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName, Quota, QuotaName, Task, TaskId, ZoneId
 from sky_core.reasons import Reason
 from sky_core.resources import Resources
 from sky_core.settings import Settings
@@ -21,18 +21,11 @@ POINT: Final = 1000
 """One point of score, in the thousandths that scores are held in."""
 
 
-class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What a session has open. Plugins read it, and never write.
+class Area(msgspec.Struct, frozen=True, gc=False):
+    """The nodes that a job's cards may be on: those of one spec code, of one zone, or (nothing named) all."""
 
-    `frees` says what could still become free on a node for a task with a claim there, beyond its idle: what
-    terminates, and what reclaim may evict.
-    """
-
-    world: World
-    memory: Memory
-    settings: Settings
-    now: Instant
-    frees: Callable[[NodeName], Resources]
+    spec: str | None = None
+    zone: ZoneId | None = None
 
 
 class Parcel(msgspec.Struct, frozen=True, gc=False, kw_only=True, eq=False):
@@ -51,6 +44,32 @@ class Parcel(msgspec.Struct, frozen=True, gc=False, kw_only=True, eq=False):
     def looks_around(self) -> bool:
         """Whether an answer about one node depends on what other nodes hold."""
         return self.quota.spec.looks_around or any(task.shape.looks_around for task in self.tasks)
+
+
+def _no_share(_: str) -> int:
+    return 0
+
+
+class Context(msgspec.Struct, frozen=True, kw_only=True):
+    """What a session has open. Plugins read it, and never write. The defaults are the answers of a bare world.
+
+    `frees`: what could still become free on a node for a task with a claim there, beyond its idle: what terminates,
+    and what reclaim may evict.
+    `slots`: how many parcels like this one a node takes; `walk`: where these parcels land when each, in order, goes to
+    the first of the nodes, from its predecessor's on, that takes it (as many as do); `area`: to which nodes hop 1 has
+    confined a job's cards; `job_share`, `queue_share`: dominant shares in billionths.
+    """
+
+    world: World
+    memory: Memory
+    settings: Settings
+    now: Instant
+    frees: Callable[[NodeName], Resources]
+    slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
+    walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[NodeName, ...]] = lambda _parcels, _nodes: ()
+    area: Callable[[JobId], Area] = lambda _: Area()
+    job_share: Callable[[JobId], int] = _no_share
+    queue_share: Callable[[QueueName], int] = _no_share
 
 
 class Field:

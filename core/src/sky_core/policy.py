@@ -1,0 +1,77 @@
+"""A configuration, compiled: which plugins are enabled with which arguments, and how their answers combine."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from sky_core.expressions import DEFAULTS, POINTS, Combination, compile_expression, parse
+from sky_core.memory import Memory
+from sky_core.model import Instant
+from sky_core.plugin import Context, Functions, Plugin, registered
+from sky_core.resources import NOTHING
+from sky_core.settings import Settings
+from sky_core.world import World
+
+
+class Enabled(msgspec.Struct, frozen=True):
+    """A plugin with its arguments."""
+
+    plugin: Plugin
+    arguments: msgspec.Struct | None
+
+    def open(self, context: Context) -> Functions:
+        """What it registers in a session."""
+        return self.plugin.open(context, self.arguments)
+
+
+class Policy(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cycle decides by. `lenient`: a defect of ours fails its job's attempt, else it is raised."""
+
+    settings: Settings
+    plugins: tuple[Enabled, ...]
+    combinations: Mapping[str, Combination]
+    lenient: bool = False
+
+
+def compile_policy(
+    settings: Settings, plugins: Sequence[Enabled], expressions: Mapping[str, str], *, lenient: bool = False
+) -> Policy:
+    """Fit the expressions to what the plugins register.
+
+    Args:
+        settings: What the configuration says about the cluster.
+        plugins: In tier order.
+        expressions: Point → text, for the points where the default does not hold.
+        lenient: See `Policy`.
+
+    Raises:
+        ExpressionError: An expression does not parse, or does not fit its point.
+    """
+    bare = Context(world=World(), memory=Memory(), settings=settings, now=Instant(0), frees=lambda _: NOTHING)
+    answers = {enabled.plugin.name: registered(enabled.open(bare)) for enabled in plugins}
+    combinations = {}
+    for point, kind in POINTS.items():
+        names = [name for name, functions in answers.items() if point in functions]
+        text = expressions.get(point)
+        combinations[point] = compile_expression(
+            parse(DEFAULTS[point] if text is None else text), kind, point, names, strict=text is not None
+        )
+    return Policy(settings=settings, plugins=tuple(plugins), combinations=combinations, lenient=lenient)
+
+
+class Points:
+    """The function points of one session: each combined when it is first asked for."""
+
+    def __init__(self, policy: Policy, context: Context) -> None:
+        """Open every plugin."""
+        self._combinations = policy.combinations
+        self._functions = {e.plugin.name: registered(e.open(context)) for e in policy.plugins}
+        self._bound: dict[str, Callable[..., Any]] = {}
+
+    def __getitem__(self, point: str) -> Callable[..., Any]:
+        """The function of a point: asks the enabled plugins as the expression says."""
+        if point not in self._bound:
+            combination = self._combinations[point]
+            self._bound[point] = combination.bind({n: self._functions[n][point] for n in combination.names})
+        return self._bound[point]

@@ -1,0 +1,192 @@
+"""What nodes answer to parcels: who takes how many, who refuses and why, who is best.
+
+Asked once per class, not once per parcel: parcels of one `Kind` get the same answer from one node until that node
+changes. A parcel that looks around (affinity, spread) is asked anew each time, because its answer about one node
+depends on the others.
+"""
+
+from collections.abc import Callable, Sequence
+from heapq import heapify, heappop, heappush
+from typing import Protocol
+
+from sky_core.constraints import Effect
+from sky_core.model import Node, NodeName
+from sky_core.plugin import Context, Field, Parcel
+from sky_core.policy import Points, Policy
+from sky_core.reasons import Reason
+from sky_core.resources import NOTHING, UNBOUNDED
+from sky_core.world import World
+
+Ask = Callable[[Parcel, Node], tuple[Reason, ...]]
+Nodes = tuple[NodeName, ...]
+"""A pool's nodes in index order; the same pool is always the same tuple."""
+
+
+class Survey(Protocol):
+    """The questions of hop 2."""
+
+    def slots(self, parcel: Parcel, node: NodeName) -> int:
+        """How many parcels like this one the node takes now; 0 where it refuses."""
+
+    def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
+        """Why the node refuses the parcel; empty where it takes it."""
+
+    def best(self, parcel: Parcel, nodes: Nodes) -> NodeName | None:
+        """The node of these that the policy likes best for the parcel; None where all refuse."""
+
+
+class Pairs:
+    """Every question asked of every pair, each time: what the classes must agree with."""
+
+    def __init__(self, policy: Policy, points: Points, context: Context) -> None:
+        """For one session."""
+        self._world: World = context.world
+        self._points = points
+        self._frees = context.frees
+
+    def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
+        """Select, then Predicate; a node refused in one stage is not asked in the next."""
+        row = self._world.nodes[node]
+        refused: tuple[Reason, ...] = self._points["qn.select"](parcel, row)
+        return refused or self._points["qn.predicate"](parcel, row)
+
+    def slots(self, parcel: Parcel, node: NodeName) -> int:
+        """By arithmetic where the node takes one."""
+        return 0 if self.refusals(parcel, node) else self.room(parcel, node)
+
+    def room(self, parcel: Parcel, node: NodeName) -> int:
+        """How often the parcel fits a node that takes it once."""
+        if any(task.shape.ports for task in parcel.tasks) or parcel.looks_around:
+            return 1
+        world, book = self._world, self._world.books[node]
+        loads = NOTHING
+        for task in parcel.tasks:
+            loads += task.shape.load
+        fits = min(parcel.footprint.slots_in(book.quota_idle), loads.slots_in(book.idle + self._frees(node)))
+        if not parcel.tasks:
+            return fits
+        pods = world.nodes[node].pods_max - len(world.present(node))
+        return min(fits, pods // len(parcel.tasks), UNBOUNDED)
+
+    def best(self, parcel: Parcel, nodes: Nodes) -> NodeName | None:
+        """Five stages over all nodes of the pool."""
+        rows = [self._world.nodes[name] for name in nodes if not self.refusals(parcel, name)]
+        return self.choose(parcel, rows)
+
+    def choose(self, parcel: Parcel, rows: Sequence[Node]) -> NodeName | None:
+        """BestN's answer, else the highest score, then node index, then name."""
+        if not rows:
+            return None
+        answer: NodeName | None = self._points["qn.best"](parcel, rows)
+        if answer is not None:
+            return answer
+        field = Field(rows)
+        return max(rows, key=lambda row: self.score(parcel, row, field)).name  # rows are in index order: first wins
+
+    def score(self, parcel: Parcel, node: Node, field: Field) -> int:
+        """NOrder and BatchNOrder together."""
+        order: int = self._points["qn.order"](parcel, node, field)
+        batch: int = self._points["qn.batchOrder"](parcel, node, field)
+        return order + batch
+
+
+class _View:
+    """What is known of one class: answers by node, and for each pool that was asked for its best, a heap."""
+
+    __slots__ = ("answers", "cursor", "heaps")
+
+    def __init__(self, cursor: int) -> None:
+        self.answers: dict[NodeName, tuple[int, tuple[Reason, ...]]] = {}
+        self.heaps: dict[int, tuple[Nodes, frozenset[NodeName], list[tuple[int, int, NodeName]]]] = {}
+        self.cursor = cursor
+
+
+class Classes:
+    """Answers kept per class of parcels, and renewed only for nodes that have changed."""
+
+    def __init__(self, policy: Policy, points: Points, context: Context) -> None:
+        """For one session."""
+        self._pairs = Pairs(policy, points, context)
+        self._world = world = context.world
+        self._views: dict[object, _View] = {}
+        self._rank = {name: i for i, name in enumerate(sorted(world.nodes, key=lambda n: world.nodes[n].order))}
+        # Relative scores (preferences, spot to be evicted) and picks of other plugins need all candidates side by side.
+        self._level = not any(
+            taint.effect is Effect.PREFER_NO_SCHEDULE for node in world.nodes.values() for taint in node.taints
+        ) and not any(book.exclusive or book.shared for book in world.books.values())
+        self._level &= set(policy.combinations["qn.best"].names) <= {"topology"}
+        self._alone = not (world.anti_affine or world.quotas_apart)
+
+    def slots(self, parcel: Parcel, node: NodeName) -> int:
+        """From the class's answer; asked anew for a parcel that looks around."""
+        if not self._alone or parcel.looks_around:
+            return self._pairs.slots(parcel, node)
+        return self._answer(self._view(parcel), parcel, node)[0]
+
+    def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
+        """From the class's answer; asked anew for a parcel that looks around."""
+        if not self._alone or parcel.looks_around:
+            return self._pairs.refusals(parcel, node)
+        return self._answer(self._view(parcel), parcel, node)[1]
+
+    def best(self, parcel: Parcel, nodes: Nodes) -> NodeName | None:
+        """From a heap by score where scores stand alone, else from all candidates."""
+        if not self._alone or parcel.looks_around:
+            return self._pairs.best(parcel, nodes)
+        view = self._view(parcel)
+        if not (self._level and _indifferent(parcel)):
+            world = self._world
+            rows = [world.nodes[name] for name in nodes if self._answer(view, parcel, name)[0]]
+            return self._pairs.choose(parcel, rows)
+        heap = self._heap(view, parcel, nodes)
+        while heap:
+            entry = heap[0]
+            if view.answers.get(entry[2], (0, ()))[0] and entry == self._entry(parcel, entry[2]):
+                return entry[2]
+            heappop(heap)
+        return None
+
+    def _view(self, parcel: Parcel) -> _View:
+        """The class's view, up to date with the changed nodes."""
+        shapes = tuple(task.shape for task in parcel.tasks)
+        kind = (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology)
+        changed = self._world.changed
+        view = self._views.get(kind)
+        if view is None:
+            view = self._views[kind] = _View(len(changed))
+        elif view.cursor < len(changed):
+            stale = dict.fromkeys(changed[view.cursor :])
+            view.cursor = len(changed)
+            for node in stale:
+                view.answers.pop(node, None)
+            for _, members, heap in view.heaps.values():
+                for node in stale:
+                    if node in members and self._answer(view, parcel, node)[0]:
+                        heappush(heap, self._entry(parcel, node))
+        return view
+
+    def _heap(self, view: _View, parcel: Parcel, nodes: Nodes) -> list[tuple[int, int, NodeName]]:
+        known = view.heaps.get(id(nodes))
+        if known is None:
+            heap = [self._entry(parcel, name) for name in nodes if self._answer(view, parcel, name)[0]]
+            heapify(heap)
+            known = view.heaps[id(nodes)] = (nodes, frozenset(nodes), heap)
+        return known[2]
+
+    def _entry(self, parcel: Parcel, name: NodeName) -> tuple[int, int, NodeName]:
+        node = self._world.nodes[name]
+        return (-self._pairs.score(parcel, node, Field((node,))), self._rank[name], name)
+
+    def _answer(self, view: _View, parcel: Parcel, name: NodeName) -> tuple[int, tuple[Reason, ...]]:
+        answer = view.answers.get(name)
+        if answer is None:
+            refused = self._pairs.refusals(parcel, name)
+            answer = view.answers[name] = (0 if refused else self._pairs.room(parcel, name), refused)
+        return answer
+
+
+def _indifferent(parcel: Parcel) -> bool:
+    """Whether no preference makes one node's score depend on which others are candidates."""
+    return not parcel.quota.spec.node_affinity.preferred and not any(
+        task.shape.node_affinity.preferred for task in parcel.tasks
+    )
