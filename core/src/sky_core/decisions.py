@@ -1,8 +1,10 @@
 """What a cycle decides, as values. Only the process around the core turns them into API calls."""
 
+from typing import Self
+
 import msgspec
 
-from sky_core.model import Claim, JobId, NodeName, QuotaName, Reservation, TaskId
+from sky_core.model import Claim, JobId, NodeName, Quota, QuotaName, Reservation, TaskId
 from sky_core.resources import Resources
 
 
@@ -18,6 +20,18 @@ class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     claims: tuple[Claim, ...]
     reservations: tuple[Reservation, ...]
     jobs: tuple[JobId, ...] = ()
+
+    @classmethod
+    def of(cls, quota: Quota, jobs: tuple[JobId, ...] = ()) -> Self:
+        """The write that makes the status say what this row says."""
+        return cls(
+            quota=quota.name,
+            uid=quota.uid,
+            node=quota.node,
+            claims=quota.claims,
+            reservations=quota.reservations,
+            jobs=jobs,
+        )
 
 
 class BindTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -8,6 +8,8 @@ changes for the outer one to keep or undo.
 from types import TracebackType
 from typing import Self
 
+from msgspec.structs import replace
+
 from sky_core import ledger
 from sky_core.decisions import BindTask, Certificate, Decision, EvictTask, WriteQuota
 from sky_core.model import Claim, Instant, JobId, NodeName, Quota, QuotaName, Reservation, Task, TaskId
@@ -87,6 +89,15 @@ class Statement:
     def set_reservations(self, quota: QuotaName, reservations: tuple[Reservation, ...]) -> None:
         """Replace a quota's reservations."""
         self._set_quota(quota, self._world.quotas[quota].with_reservations(reservations))
+
+    def settle(self, quota: Quota) -> None:
+        """Replace who holds a quota by who holds it in this row; a task whose claim has ended loses it."""
+        before = {claim.task for claim in self._world.quotas[quota.name].claims}
+        self._set_quota(quota.name, quota)
+        for id_ in sorted(before - {claim.task for claim in quota.claims}):
+            task = self._world.tasks.get(id_)
+            if task is not None and task.quota == quota.name:
+                self._set_task(replace(task, quota=None))
 
     def pipeline(self, task: Task, node: NodeName) -> None:
         """Let a task with a claim wait for room that is being made on its quota's node."""
@@ -192,11 +203,4 @@ def _differs(old: Quota, new: Quota) -> bool:
 def _write(old: Quota, new: Quota) -> WriteQuota:
     mine = set(old.claims) ^ set(new.claims)
     jobs = sorted({claim.job for claim in mine})
-    return WriteQuota(
-        quota=new.name,
-        uid=new.uid,
-        node=new.node,
-        claims=new.claims,
-        reservations=new.reservations,
-        jobs=tuple(JobId(job) for job in jobs),
-    )
+    return WriteQuota.of(new, tuple(JobId(job) for job in jobs))
