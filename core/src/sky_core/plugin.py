@@ -15,6 +15,7 @@ from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName
 from sky_core.reasons import Reason
 from sky_core.resources import Resources
 from sky_core.settings import Settings
+from sky_core.topology import Layout
 from sky_core.world import World
 
 POINT: Final = 1000
@@ -55,9 +56,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     `frees`: what could still become free on a node for a task with a claim there, beyond its idle: what terminates,
     and what reclaim may evict.
-    `slots`: how many parcels like this one a node takes; `walk`: where these parcels land when each, in order, goes to
-    the first of the nodes, from its predecessor's on, that takes it (as many as do); `area`: to which nodes hop 1 has
-    confined a job's cards; `job_share`, `queue_share`: dominant shares in billionths.
+    `slots`: how many parcels like this one a node takes, `total`: an area; `refusals`: why a node does not;
+    `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
+    that takes it (as many as do), and how many further ones like the largest fit then; `area`: to which nodes hop 1
+    has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
+    `job_share`, `queue_share`: dominant shares in billionths.
     """
 
     world: World
@@ -66,8 +69,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     now: Instant
     frees: Callable[[NodeName], Resources]
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
-    walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[NodeName, ...]] = lambda _parcels, _nodes: ()
+    total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
+    refusals: Callable[[Parcel, NodeName], tuple[Reason, ...]] = lambda _parcel, _node: ()
+    walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[tuple[NodeName, ...], int]] = lambda _p, _n: ((), 0)
     area: Callable[[JobId], Area] = lambda _: Area()
+    seat: Callable[[Parcel], NodeName | None] = lambda _: None
     job_share: Callable[[JobId], int] = _no_share
     queue_share: Callable[[QueueName], int] = _no_share
 
@@ -141,7 +147,7 @@ class Functions(msgspec.Struct, frozen=True, kw_only=True):
     job_starving: Callable[[Job], bool] | None = None
     quota_ready: Callable[[Job], bool] | None = None
     quota_allocate: Callable[[Job], Reason | None] | None = None
-    predicate_zone: Callable[[Job, Sequence[Parcel]], Any] | None = None
+    predicate_zone: Callable[[Job, Sequence[Parcel], Sequence[Parcel]], Layout | None] | None = None
     reclaimable: Callable[[Task, Sequence[Task]], frozenset[TaskId] | None] | None = None
 
 

@@ -63,15 +63,23 @@ def compile_policy(
 class Points:
     """The function points of one session: each combined when it is first asked for."""
 
-    def __init__(self, policy: Policy, context: Context) -> None:
-        """Open every plugin."""
-        self._combinations = policy.combinations
-        self._functions = {e.plugin.name: registered(e.open(context)) for e in policy.plugins}
+    def __init__(self, policy: Policy) -> None:
+        """Nothing is open yet."""
+        self._policy = policy
+        self._functions: dict[str, dict[str, Callable[..., Any]]] = {}
         self._bound: dict[str, Callable[..., Any]] = {}
+
+    def open(self, context: Context) -> None:
+        """Open every plugin; it precomputes what it wants for the session."""
+        self._functions = {e.plugin.name: registered(e.open(context)) for e in self._policy.plugins}
+
+    def names(self, point: str) -> tuple[str, ...]:
+        """The plugins that are asked at a point."""
+        return self._policy.combinations[point].names
 
     def __getitem__(self, point: str) -> Callable[..., Any]:
         """The function of a point: asks the enabled plugins as the expression says."""
         if point not in self._bound:
-            combination = self._combinations[point]
+            combination = self._policy.combinations[point]
             self._bound[point] = combination.bind({n: self._functions[n][point] for n in combination.names})
         return self._bound[point]

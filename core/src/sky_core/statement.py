@@ -20,12 +20,12 @@ from sky_core.world import World
 class Statement:
     """The moves that a trial may make, each on all the rows that it concerns."""
 
-    def __init__(self, world: World, now: Instant) -> None:
-        """A trial that begins with the world as it stands."""
+    def __init__(self, world: World, now: Instant, certificates: dict[TaskId, Certificate] | None = None) -> None:
+        """A trial that begins with the world as it stands. `certificates`: the outer trial's, for a nested one."""
         self._world = world
         self._now = now
         self._begin = world.mark()
-        self._certificates: dict[TaskId, Certificate] = {}
+        self._certificates = {} if certificates is None else certificates
         self._kept = False
 
     def __enter__(self) -> Self:
@@ -129,7 +129,7 @@ class Statement:
         world.put(world.books, node, ledger.charge(book, row, outside=outside))
         world.touch(node)
         self._set_task(row)
-        self._certificates[task.id] = certificate
+        world.put(self._certificates, task.id, certificate)
 
     def decisions(self) -> tuple[Decision, ...]:
         """What differs from the world as this statement found it: quota writes, evictions, binds, each in order.

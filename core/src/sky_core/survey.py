@@ -7,19 +7,17 @@ depends on the others.
 
 from collections.abc import Callable, Sequence
 from heapq import heapify, heappop, heappush
-from typing import Protocol
+from typing import Final, Protocol
 
 from sky_core.constraints import Effect
-from sky_core.model import Node, NodeName
-from sky_core.plugin import Context, Field, Parcel
-from sky_core.policy import Points, Policy
+from sky_core.model import Node, NodeName, ZoneId
+from sky_core.plugin import Area, Field, Parcel
+from sky_core.policy import Points
 from sky_core.reasons import Reason
-from sky_core.resources import NOTHING, UNBOUNDED
+from sky_core.resources import NOTHING, UNBOUNDED, Resources
 from sky_core.world import World
 
-Ask = Callable[[Parcel, Node], tuple[Reason, ...]]
-Nodes = tuple[NodeName, ...]
-"""A pool's nodes in index order; the same pool is always the same tuple."""
+ANYWHERE: Final = Area()
 
 
 class Survey(Protocol):
@@ -31,18 +29,37 @@ class Survey(Protocol):
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """Why the node refuses the parcel; empty where it takes it."""
 
-    def best(self, parcel: Parcel, nodes: Nodes) -> NodeName | None:
-        """The node of these that the policy likes best for the parcel; None where all refuse."""
+    def total(self, parcel: Parcel, area: Area) -> int:
+        """The slots of all nodes of the area."""
+
+    def best(self, parcel: Parcel, area: Area) -> NodeName | None:
+        """The node of the area that the policy likes best for the parcel; None where all refuse."""
+
+    def nodes(self, area: Area) -> tuple[NodeName, ...]:
+        """The nodes of an area in index order."""
 
 
 class Pairs:
     """Every question asked of every pair, each time: what the classes must agree with."""
 
-    def __init__(self, policy: Policy, points: Points, context: Context) -> None:
-        """For one session."""
-        self._world: World = context.world
+    def __init__(self, world: World, points: Points, frees: Callable[[NodeName], Resources]) -> None:
+        """For one session. `frees`: what could still become free on a node."""
+        self._world = world
         self._points = points
-        self._frees = context.frees
+        self._frees = frees
+        self._all: tuple[NodeName, ...] | None = None
+
+    def nodes(self, area: Area) -> tuple[NodeName, ...]:
+        """The nodes of an area in index order."""
+        world = self._world
+        if area.zone is not None:
+            zone = world.zones.get(area.zone)
+            return zone.nodes if zone is not None else ()
+        if area.spec is not None:
+            return world.specs.get(area.spec, ())
+        if self._all is None:
+            self._all = tuple(sorted(world.nodes, key=lambda name: world.nodes[name].order))
+        return self._all
 
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """Select, then Predicate; a node refused in one stage is not asked in the next."""
@@ -68,9 +85,13 @@ class Pairs:
         pods = world.nodes[node].pods_max - len(world.present(node))
         return min(fits, pods // len(parcel.tasks), UNBOUNDED)
 
-    def best(self, parcel: Parcel, nodes: Nodes) -> NodeName | None:
-        """Five stages over all nodes of the pool."""
-        rows = [self._world.nodes[name] for name in nodes if not self.refusals(parcel, name)]
+    def total(self, parcel: Parcel, area: Area) -> int:
+        """Node by node."""
+        return sum(self.slots(parcel, name) for name in self.nodes(area))
+
+    def best(self, parcel: Parcel, area: Area) -> NodeName | None:
+        """Five stages over all nodes of the area."""
+        rows = [self._world.nodes[name] for name in self.nodes(area) if not self.refusals(parcel, name)]
         return self.choose(parcel, rows)
 
     def choose(self, parcel: Parcel, rows: Sequence[Node]) -> NodeName | None:
@@ -91,31 +112,40 @@ class Pairs:
 
 
 class _View:
-    """What is known of one class: answers by node, and for each pool that was asked for its best, a heap."""
+    """What is known of one class: answers by node; for each area that was asked about, its total and a heap."""
 
-    __slots__ = ("answers", "cursor", "heaps")
+    __slots__ = ("answers", "cursor", "heaps", "totals")
 
     def __init__(self, cursor: int) -> None:
         self.answers: dict[NodeName, tuple[int, tuple[Reason, ...]]] = {}
-        self.heaps: dict[int, tuple[Nodes, frozenset[NodeName], list[tuple[int, int, NodeName]]]] = {}
+        self.totals: dict[Area, int] = {}
+        self.heaps: dict[Area, list[_Entry]] = {}
         self.cursor = cursor
+
+
+_Entry = tuple[int, int, NodeName]
+"""Negated score, position in index order, node: the least is the best."""
 
 
 class Classes:
     """Answers kept per class of parcels, and renewed only for nodes that have changed."""
 
-    def __init__(self, policy: Policy, points: Points, context: Context) -> None:
-        """For one session."""
-        self._pairs = Pairs(policy, points, context)
-        self._world = world = context.world
+    def __init__(self, world: World, points: Points, frees: Callable[[NodeName], Resources]) -> None:
+        """For one session. `frees`: what could still become free on a node."""
+        self._pairs = Pairs(world, points, frees)
+        self._world = world
         self._views: dict[object, _View] = {}
-        self._rank = {name: i for i, name in enumerate(sorted(world.nodes, key=lambda n: world.nodes[n].order))}
+        self._rank = {name: i for i, name in enumerate(self._pairs.nodes(ANYWHERE))}
         # Relative scores (preferences, spot to be evicted) and picks of other plugins need all candidates side by side.
         self._level = not any(
             taint.effect is Effect.PREFER_NO_SCHEDULE for node in world.nodes.values() for taint in node.taints
         ) and not any(book.exclusive or book.shared for book in world.books.values())
-        self._level &= set(policy.combinations["qn.best"].names) <= {"topology"}
+        self._level &= set(points.names("qn.best")) <= {"topology"}
         self._alone = not (world.anti_affine or world.quotas_apart)
+
+    def nodes(self, area: Area) -> tuple[NodeName, ...]:
+        """The nodes of an area in index order."""
+        return self._pairs.nodes(area)
 
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """From the class's answer; asked anew for a parcel that looks around."""
@@ -129,19 +159,32 @@ class Classes:
             return self._pairs.refusals(parcel, node)
         return self._answer(self._view(parcel), parcel, node)[1]
 
-    def best(self, parcel: Parcel, nodes: Nodes) -> NodeName | None:
+    def total(self, parcel: Parcel, area: Area) -> int:
+        """Summed once per area, then kept in step with the nodes that change."""
+        if not self._alone or parcel.looks_around:
+            return self._pairs.total(parcel, area)
+        view = self._view(parcel)
+        if area not in view.totals:
+            view.totals[area] = sum(self._answer(view, parcel, name)[0] for name in self.nodes(area))
+        return view.totals[area]
+
+    def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """From a heap by score where scores stand alone, else from all candidates."""
         if not self._alone or parcel.looks_around:
-            return self._pairs.best(parcel, nodes)
+            return self._pairs.best(parcel, area)
         view = self._view(parcel)
         if not (self._level and _indifferent(parcel)):
             world = self._world
-            rows = [world.nodes[name] for name in nodes if self._answer(view, parcel, name)[0]]
+            rows = [world.nodes[name] for name in self.nodes(area) if self._answer(view, parcel, name)[0]]
             return self._pairs.choose(parcel, rows)
-        heap = self._heap(view, parcel, nodes)
+        heap = view.heaps.get(area)
+        if heap is None:
+            heap = [self._entry(parcel, name) for name in self.nodes(area) if self._answer(view, parcel, name)[0]]
+            heapify(heap)
+            view.heaps[area] = heap
         while heap:
             entry = heap[0]
-            if view.answers.get(entry[2], (0, ()))[0] and entry == self._entry(parcel, entry[2]):
+            if self._answer(view, parcel, entry[2])[0] and entry == self._entry(parcel, entry[2]):
                 return entry[2]
             heappop(heap)
         return None
@@ -158,22 +201,26 @@ class Classes:
             stale = dict.fromkeys(changed[view.cursor :])
             view.cursor = len(changed)
             for node in stale:
-                view.answers.pop(node, None)
-            for _, members, heap in view.heaps.values():
-                for node in stale:
-                    if node in members and self._answer(view, parcel, node)[0]:
-                        heappush(heap, self._entry(parcel, node))
+                self._renew(view, parcel, node)
         return view
 
-    def _heap(self, view: _View, parcel: Parcel, nodes: Nodes) -> list[tuple[int, int, NodeName]]:
-        known = view.heaps.get(id(nodes))
-        if known is None:
-            heap = [self._entry(parcel, name) for name in nodes if self._answer(view, parcel, name)[0]]
-            heapify(heap)
-            known = view.heaps[id(nodes)] = (nodes, frozenset(nodes), heap)
-        return known[2]
+    def _renew(self, view: _View, parcel: Parcel, name: NodeName) -> None:
+        """Ask a changed node again, as far as anything was made of its old answer."""
+        old = view.answers.pop(name, None)
+        if old is None:
+            return
+        slots = self._answer(view, parcel, name)[0]
+        node = self._world.nodes[name]
+        zone = Area(node.spec, ZoneId(node.spec, node.zone)) if node.zone is not None else None
+        for area in (ANYWHERE, Area(node.spec), zone):
+            if area is None:
+                continue
+            if area in view.totals:
+                view.totals[area] += slots - old[0]
+            if slots and area in view.heaps:
+                heappush(view.heaps[area], self._entry(parcel, name))
 
-    def _entry(self, parcel: Parcel, name: NodeName) -> tuple[int, int, NodeName]:
+    def _entry(self, parcel: Parcel, name: NodeName) -> _Entry:
         node = self._world.nodes[name]
         return (-self._pairs.score(parcel, node, Field((node,))), self._rank[name], name)
 

@@ -1,0 +1,235 @@
+"""What a cycle has open: the world within one Statement, the function points, and where each job stands."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from functools import cmp_to_key
+
+from sky_core import reservations
+from sky_core.decisions import Certificate
+from sky_core.members import OPEN, Members, members
+from sky_core.memory import Memory
+from sky_core.model import (
+    Claim,
+    Instant,
+    Job,
+    JobId,
+    NodeName,
+    QueueName,
+    Quota,
+    QuotaName,
+    Task,
+    TaskId,
+)
+from sky_core.plugin import Context, Parcel
+from sky_core.policy import Points, Policy
+from sky_core.resources import NOTHING, Resources
+from sky_core.shelves import Shelves
+from sky_core.standing import Standing
+from sky_core.statement import Statement
+from sky_core.survey import Survey
+from sky_core.world import World
+
+MakeSurvey = Callable[[World, Points, Callable[[NodeName], Resources]], Survey]
+"""Of the world, the function points, and what could still become free on a node."""
+
+
+class Session:
+    """One cycle's view. Actions change the world through its trials; plugins see its `context`."""
+
+    def __init__(self, world: World, memory: Memory, policy: Policy, now: Instant, make_survey: MakeSurvey) -> None:
+        """Open every plugin on the world as it stands."""
+        self.world = world
+        self.memory = memory
+        self.policy = policy
+        self.now = now
+        self.certificates: dict[TaskId, Certificate] = {}
+        self.passed: list[Job] = []
+        self.cut_short = False
+        self.defects: list[str] = []
+        self._standings: dict[JobId, Standing] = {}
+        self._shelves: Shelves | None = None
+        self._held: dict[str, Resources] | None = None
+        self.points = Points(policy)
+        self.survey = make_survey(world, self.points, self.frees)
+        self.context = Context(
+            world=world,
+            memory=memory,
+            settings=policy.settings,
+            now=now,
+            frees=self.frees,
+            slots=self.survey.slots,
+            total=self.survey.total,
+            refusals=self.survey.refusals,
+            walk=self.walk,
+            area=lambda job: self.standing(job).area,
+            seat=self._seat,
+            job_share=lambda job: self._share(f"job {job}"),
+            queue_share=lambda queue: self._share(f"queue {queue}"),
+        )
+        self.points.open(self.context)
+
+    @property
+    def shelves(self) -> Shelves:
+        """The quotas, sorted when hop 1 first asks."""
+        if self._shelves is None:
+            self._shelves = Shelves(self.world)
+        return self._shelves
+
+    def trial(self) -> Statement:
+        """A trial within the cycle's own."""
+        return Statement(self.world, self.now, self.certificates)
+
+    def standing(self, job: JobId) -> Standing:
+        """Where a job stands."""
+        if job not in self._standings:
+            self._standings[job] = Standing()
+        return self._standings[job]
+
+    def members(self, job: Job) -> Members:
+        """The job's needed members and its extras, as its tasks stand now."""
+        return members(self.world, job, self.points["taskOrder"])
+
+    def going(self) -> Iterator[Job]:
+        """The jobs that passed admission and have not been refused since, in the order in which they passed."""
+        return (job for job in self.passed if self.standing(job.id).going)
+
+    def turns(self) -> Iterator[Job]:
+        """Every job with something to do: the first job of the first queue that has one, shares read anew each time.
+
+        Jobs whose Queue does not exist come first; they are refused whatever their order.
+        """
+        world = self.world
+        waiting: dict[QueueName, list[Job]] = defaultdict(list)
+        for id_ in sorted(world.jobs):
+            if _restless(world, world.jobs[id_]):
+                waiting[world.jobs[id_].queue].append(world.jobs[id_])
+        for queue in [queue for queue in waiting if queue not in world.queues]:
+            yield from waiting.pop(queue)
+        first = cmp_to_key(self.points["jobOrder"])
+        lines = {
+            queue: iter(sorted(jobs, key=lambda job: (first(job), job.created, job.id)))
+            for queue, jobs in waiting.items()
+        }
+        heads = {queue: next(line) for queue, line in lines.items()}
+        order = cmp_to_key(self.points["queueOrder"])
+
+        def standing(name: QueueName) -> tuple[object, ...]:
+            queue = world.queues[name]
+            return (order(queue), queue.created, name)
+
+        while heads:
+            queue = min(heads, key=standing) if len(heads) > 1 else next(iter(heads))
+            yield heads.pop(queue)
+            if (job := next(lines[queue], None)) is not None:
+                heads[queue] = job
+
+    def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
+        """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""
+        kept = reservations.returner(self.world, task, quota, self.now) if quota.reservations else None
+        if kept is not None:
+            trial.set_reservations(quota.name, tuple(other for other in quota.reservations if other is not kept))
+        claim = Claim(
+            task=task.id,
+            namespace=task.namespace,
+            name=task.name,
+            job=job.id,
+            place=task.place,
+            resources=task.shape.request,
+            reservation=task.reservation,
+            reserved_until=kept.expires if kept is not None else None,
+        )
+        trial.claim(task, quota.name, claim)
+        self._hold(job, task.shape.request)
+
+    def give_back(self, trial: Statement, job: Job, task: Task) -> None:
+        """End the task's claim; a quota that is free again is offered again."""
+        if task.quota is not None:
+            self._hold(job, task.shape.request.times(-1))
+            self.shelves.put_back(task.quota)
+        trial.give_back(task)
+
+    def held_by_queue(self, queue: QueueName) -> Resources:
+        """Σ claims and spot requests of the queue's jobs: what its capability caps."""
+        return self._holdings().get(f"queue {queue}", NOTHING)
+
+    def parcel(self, job: Job, quota: QuotaName) -> Parcel:
+        """A quota with the tasks that claim it, in rank order."""
+        row = self.world.quotas[quota]
+        tasks = [self.world.tasks[claim.task] for claim in row.claims if claim.task in self.world.tasks]
+        return Parcel(job=job, quota=row, tasks=tuple(sorted(tasks, key=lambda task: task.rank)))
+
+    def parcels(self, job: Job, tasks: Sequence[Task]) -> list[Parcel]:
+        """The unbound quotas that these tasks claim, by the lowest rank among their claims."""
+        world = self.world
+        names = dict.fromkeys(
+            task.quota
+            for task in tasks
+            if task.quota is not None
+            and world.quotas[task.quota].node is None
+            and not world.quotas[task.quota].spec.static_node
+        )
+        return sorted((self.parcel(job, name) for name in names), key=lambda parcel: parcel.tasks[0].rank)
+
+    def frees(self, node: NodeName) -> Resources:
+        """What terminates on a node."""
+        return self.world.books[node].releasing
+
+    def walk(self, parcels: Sequence[Parcel], nodes: Sequence[NodeName]) -> tuple[tuple[NodeName, ...], int]:
+        """Where parcels land, each on the first node from its predecessor's on that takes it, and what is left over.
+
+        Left over: how many further parcels like the largest fit then. As many are placed as can be.
+        """
+        seats: list[NodeName] = []
+        with self.trial() as trial:
+            at = 0
+            for parcel in parcels:
+                while at < len(nodes) and self.survey.refusals(parcel, nodes[at]):
+                    at += 1
+                if at == len(nodes):
+                    break
+                trial.bind_quota(parcel.quota.name, nodes[at])
+                seats.append(nodes[at])
+            largest = max(parcels, key=lambda parcel: self.share(parcel.footprint))
+            left = sum(self.survey.slots(largest, node) for node in nodes) if len(seats) == len(parcels) else 0
+        return tuple(seats), left
+
+    def share(self, amount: Resources) -> int:
+        """The dominant share of an amount in the whole cluster, in billionths."""
+        return amount.share_of(self.world.total)
+
+    def _seat(self, parcel: Parcel) -> NodeName | None:
+        layout = self.standing(parcel.job.id).layout
+        return dict(layout.seats).get(parcel.quota.name) if layout is not None else None
+
+    def _share(self, holder: str) -> int:
+        held = self._holdings().get(holder)
+        return self.share(held) if held is not None else 0
+
+    def _hold(self, job: Job, amount: Resources) -> None:
+        held = self._holdings()
+        for holder in (f"job {job.id}", f"queue {job.queue}"):
+            self.world.put(held, holder, held.get(holder, NOTHING) + amount)
+
+    def _holdings(self) -> dict[str, Resources]:
+        """What each job and each queue holds: claims, and the requests of spot tasks on nodes."""
+        if self._held is None:
+            world, held = self.world, defaultdict[str, Resources](lambda: NOTHING)
+            for task in world.tasks.values():
+                spot = task.shape.spot is not None and task.node is not None
+                if task.job is None or not task.unfinished or (task.quota is None and not spot):
+                    continue
+                held[f"job {task.job}"] += task.shape.request
+                job = world.jobs.get(task.job)
+                if job is not None:
+                    held[f"queue {job.queue}"] += task.shape.request
+            self._held = dict(held)
+        return self._held
+
+
+def _restless(world: World, job: Job) -> bool:
+    """Whether a job has a member to place, or cannot even be asked."""
+    if not job.tasks:
+        return not reservations.is_finished(world, job)
+    return any(world.tasks[id_].state in OPEN for id_ in job.tasks) or (
+        bool(job.fault or not job.known) and not all(world.tasks[id_].placed for id_ in job.tasks)
+    )

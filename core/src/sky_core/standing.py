@@ -1,0 +1,36 @@
+"""Where a job stands within one cycle."""
+
+from sky_core.memory import QuotaShape
+from sky_core.plugin import Area
+from sky_core.reasons import Finding, Rung, Verdict
+from sky_core.topology import Layout
+
+
+class Standing:
+    """One job's way up the ladder in this cycle.
+
+    `going`: it takes part and has not been refused. `area`: where hop 1 has confined its cards. `layout`: the seats
+    that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `untried`: not looked at,
+    since it has nothing to do.
+    """
+
+    __slots__ = ("area", "findings", "going", "layout", "refused", "rung", "waits_for_zone")
+
+    def __init__(self) -> None:
+        """Nothing asked yet."""
+        self.rung = Rung.DONE
+        self.findings: tuple[Finding, ...] = ()
+        self.going = False
+        self.area = Area()
+        self.layout: Layout | None = None
+        self.refused: set[QuotaShape] = set()
+        self.waits_for_zone = False
+
+    def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:
+        """The job, or an extra of it, got no further than this rung."""
+        self.rung = rung
+        self.findings = findings
+
+    def verdict(self) -> Verdict:
+        """What to report."""
+        return Verdict(self.rung, self.findings)

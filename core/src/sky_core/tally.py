@@ -1,0 +1,83 @@
+"""Reasons counted while deciding, so that the verdict is the evaluation itself."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from msgspec.structs import replace
+
+from sky_core.reasons import Code, Finding, Reason
+from sky_core.resources import NOTHING, Resources
+
+EXAMPLES: Final = 3
+"""How many objects a finding names."""
+
+_SHORT: Final = frozenset({Code.INSUFFICIENT_QUOTA_IDLE, Code.INSUFFICIENT_IDLE})
+_ORDER: Final = {code: i for i, code in enumerate(Code)}
+
+
+class Tally:
+    """Findings by code, in the making. Objects are added in a defined order; the first few are named."""
+
+    def __init__(self) -> None:
+        """Nothing counted."""
+        self._findings: dict[Code, Finding] = {}
+        self._short_only = 0
+        self._never = 0
+        self._limits: list[str] = []
+
+    def __bool__(self) -> bool:
+        """Whether anything refused."""
+        return bool(self._findings)
+
+    def add(self, name: str, reasons: Iterable[Reason]) -> None:
+        """One object's refusals. Each code counts the object once."""
+        reasons = tuple(reasons)
+        if reasons and all(reason.code in _SHORT for reason in reasons):
+            self._short_only += 1
+            if any(reason.never for reason in reasons):
+                self._never += 1
+                self._limits.append(_example(name, next(r for r in reasons if r.never)))
+        for code in dict.fromkeys(reason.code for reason in reasons):
+            self._count(name, next(reason for reason in reasons if reason.code is code))
+
+    def finding(self, finding: Finding) -> None:
+        """A finding made elsewhere; it takes the place of one with its code."""
+        self._findings[finding.code] = finding
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What was counted, in the order of the vocabulary.
+
+        Where no node that passes the rest could hold it even when empty, NeverFits stands for the Insufficient codes.
+        """
+        found = self._findings
+        if self._short_only and self._never == self._short_only:
+            short = [finding for code, finding in found.items() if code in _SHORT]
+            found = {code: finding for code, finding in found.items() if code not in _SHORT}
+            examples = tuple(self._limits[:EXAMPLES])
+            found[Code.NEVER_FITS] = replace(short[0], code=Code.NEVER_FITS, count=self._never, examples=examples)
+        return tuple(sorted(found.values(), key=lambda finding: _ORDER[finding.code]))
+
+    def _count(self, name: str, reason: Reason) -> None:
+        old = self._findings.get(reason.code)
+        example = _example(name, reason)
+        if old is None:
+            self._findings[reason.code] = Finding(reason.code, 1, reason.needed, reason.available, (example,))
+            return
+        examples = old.examples if len(old.examples) >= EXAMPLES else (*old.examples, example)
+        available = _most(old.available, reason.available)
+        self._findings[reason.code] = Finding(reason.code, old.count + 1, old.needed, available, examples)
+
+
+def _most(one: Resources, other: Resources) -> Resources:
+    """What the best of the refusing objects has."""
+    if one == other:
+        return one
+    return one.most(other) if one and other else one or other
+
+
+def _example(name: str, reason: Reason) -> str:
+    if reason.detail:
+        return f"{name}: {reason.detail}"
+    if reason.needed and reason.needed is not NOTHING:
+        return f"{name}: {reason.available or 'nothing'} of {reason.needed}"
+    return name
