@@ -1,0 +1,85 @@
+"""The process's edge: words in, one exit status out, and never a traceback for people."""
+
+import io
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+from skyctl.faults import InputError, UsageError
+from skyctl.help import asked
+from skyctl.terminal import tell
+
+COMMANDS: Final = ("simulate", "demo")
+"""Each is the function of its name, in the module of its name."""
+
+DEFECT: Final = 3
+
+
+def main() -> None:
+    """Run the command line of this process, and end it."""
+    if isinstance(sys.stdout, io.TextIOWrapper):  # it is None where the caller closed it
+        sys.stdout.reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `skyctl … | head` ends as other commands do
+    sys.exit(status(sys.argv[1:]))
+
+
+def status(words: Sequence[str]) -> int:
+    """The exit status of a command line, after what it had to say: 0 done, 1 input, 2 usage, 3 a defect of ours."""
+    try:
+        return run(words)
+    except UsageError as error:
+        tell(f"{error}. skyctl --help shows what there is")
+        return 2
+    except InputError as error:
+        tell(str(error))
+        return 1
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except Exception as error:  # noqa: BLE001  people get a message, whoever mends it the traceback
+        if os.environ.get("SKYCTL_DEBUG") == "1":
+            traceback.print_exc()
+        tell(f"a defect of ours: {type(error).__name__}: {error}")
+        tell("please report it with the files that you gave, and what the same command says with SKYCTL_DEBUG=1")
+        return DEFECT
+
+
+def run(words: Sequence[str]) -> int:
+    """Carry out a command line.
+
+    Raises:
+        UsageError: It makes no sense.
+        InputError: What it names can't be used.
+    """
+    if (page := asked(words)) is not None:
+        print(page, end="")
+        return 0
+    if words[0] == "--version":
+        from importlib.metadata import version  # noqa: PLC0415  which no other command needs
+
+        print(f"skyctl {version('skyctl')}")
+        return 0
+    return _command(words)
+
+
+def _command(words: Sequence[str]) -> int:
+    from cyclopts import App, CycloptsError  # noqa: PLC0415  a help page needs none of it
+
+    from skyctl.files import DASH, STDIN  # noqa: PLC0415
+
+    app = App(name="skyctl", help_flags=[], version_flags=[])
+    for name in COMMANDS:
+        app.command(f"skyctl.{name}:{name}", name=name)
+    words = [
+        words[0],
+        *(STDIN if word == DASH else word for word in words[1:]),
+    ]  # cyclopts takes a bare dash for an option
+    try:
+        command, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        error.verbose = False
+        raise UsageError(str(error).rstrip(".")) from None
+    done: int = command(*given.args, **given.kwargs)
+    return done

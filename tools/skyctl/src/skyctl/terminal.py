@@ -1,0 +1,38 @@
+"""What people see beside the answer: one line at a time, on standard error."""
+
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_UNPRINTABLE: Final = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def plain(text: str) -> str:
+    """Text of unknown origin, safe on a terminal and on one line.
+
+    What could move a cursor, hide, or turn a line around is escaped, as Python writes it.
+    """
+    return _UNPRINTABLE.sub(lambda found: found[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
+
+
+def tell(message: str) -> None:
+    """Say one thing on standard error."""
+    print(f"skyctl: {plain(message)}", file=sys.stderr)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """A line that says what is going on, for as long as it is; nothing where nobody sits at a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console  # noqa: PLC0415  rich takes a while to import
+    from rich.text import Text  # noqa: PLC0415
+
+    with Console(stderr=True).status("") as status:
+        yield lambda text: status.update(Text(plain(text)))
