@@ -1,5 +1,6 @@
 """Label selectors, as Kubernetes reads them: one requirement row for labels of pods, quotas, namespaces and nodes."""
 
+import re
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final
@@ -7,6 +8,8 @@ from typing import Final
 import msgspec
 
 Labels = Mapping[str, str]
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")  # int() alone would also take 1_0, which is a legal label value
 
 
 class Operator(StrEnum):
@@ -42,6 +45,21 @@ class Requirement(msgspec.Struct, frozen=True, gc=False):
             case Operator.GT | Operator.LT:
                 return value is not None and _compares(self.operator, value, self.values[0])
 
+    def __str__(self) -> str:
+        """As kubectl writes it: `a=b`, `a in (b,c)`, `a notin (b)`, `a`, `!a`, `a>1`."""
+        values = ",".join(self.values)
+        match self.operator:
+            case Operator.IN:
+                return f"{self.key}={values}" if len(self.values) == 1 else f"{self.key} in ({values})"
+            case Operator.NOT_IN:
+                return f"{self.key} notin ({values})"
+            case Operator.EXISTS:
+                return self.key
+            case Operator.DOES_NOT_EXIST:
+                return f"!{self.key}"
+            case Operator.GT | Operator.LT:
+                return f"{self.key}{'>' if self.operator is Operator.GT else '<'}{values}"
+
 
 class Selector(msgspec.Struct, frozen=True, gc=False):
     """All requirements must be met; one without requirements matches everything."""
@@ -63,8 +81,7 @@ def equals(labels: Labels) -> Selector:
 
 def _compares(operator: Operator, have: str, want: str) -> bool:
     """Gt and Lt as in node affinity: both sides are integers, else no match."""
-    try:
-        left, right = int(have), int(want)
-    except ValueError:
+    if not (_INTEGER.fullmatch(have) and _INTEGER.fullmatch(want)):
         return False
+    left, right = int(have), int(want)
     return left > right if operator is Operator.GT else left < right

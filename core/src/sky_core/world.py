@@ -97,6 +97,8 @@ class World:
                 table[key] = old
             if table is self.books:
                 self.changed.append(key)
+            elif table is self.quotas and old is not _ABSENT and old.node is not None:
+                self.changed.append(old.node)  # a claim on a bound quota need not have moved the book
 
     def before(self, table: dict[Any, Any], mark: int) -> dict[Any, Any]:
         """The rows of one table that were written since the mark, as they stood at it (absent ones left out)."""

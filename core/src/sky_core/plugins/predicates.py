@@ -1,0 +1,87 @@
+"""Whether a node takes a pod, by kube-scheduler's own rules, and whether there is room for it (behaviour.md 7.3)."""
+
+from functools import lru_cache
+
+from sky_core.kubernetes import node_affinity, pod_affinity, spread
+from sky_core.kubernetes.comers import Comers, comers, crowded, unfit
+from sky_core.model import Node, Quota, Task
+from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin
+from sky_core.reasons import Code, Reason
+from sky_core.resources import Resources
+from sky_core.room import awaited
+
+
+def open_session(context: Context, _: None) -> Functions:
+    """Opens the rules that look at other nodes."""
+    world = context.world
+    near, even = pod_affinity.required(world), spread.required(world)
+
+    @lru_cache(maxsize=64)
+    def of(parcel: Parcel) -> Comers:
+        return comers(parcel.tasks)
+
+    def fits(who: Comers, node: Node) -> Reason | None:
+        """All but room."""
+        for shape in who.shapes:
+            if (no := unfit(shape, node)) is not None:
+                return no
+        if (no := crowded(world, who, node)) is not None:
+            return no
+        if not (who.looks_around or world.anti_affine):
+            return None
+        return near(who, node) or even(who, node)
+
+    def room_to_come(who: Comers, node: Node) -> Reason | None:
+        """Room in idle, and in what can still become free, beside all others who are to come."""
+        book = world.books[node.name]
+        room = book.idle - awaited(world, node.name, but=who.ids)
+        if who.load.fits_in(room):
+            return None
+        return _short(who.load, room + context.frees(node.name), book.allocatable)
+
+    def quota_for_task(task: Task, quota: Quota) -> Reason | None:
+        where = quota.node or quota.spec.static_node
+        if where is None:
+            return None
+        node = world.nodes.get(where)
+        if node is None:
+            return Reason(Code.QUOTA_UNAVAILABLE, detail=f"node {where} does not exist")
+        who = comers((task,))
+        if quota.node is None:
+            return _unbindable(quota, node, world.books[where].allocatable) or fits(who, node)
+        return fits(who, node) or room_to_come(who, node)
+
+    def node_for_parcel(parcel: Parcel, node: Node) -> Reason | None:
+        who = of(parcel)
+        return fits(who, node) or room_to_come(who, node)
+
+    def node_for_task(task: Task, node: Node) -> Reason | None:
+        book = world.books[node.name]
+        return fits(comers((task,)), node) or _short(task.shape.load, book.idle, book.allocatable)
+
+    return Functions(tq=TQ(predicate=quota_for_task), qn=QN(predicate=node_for_parcel), tn=TN(predicate=node_for_task))
+
+
+def _short(load: Resources, room: Resources, allocatable: Resources) -> Reason | None:
+    """What of the load does not fit in."""
+    if load.fits_in(room):
+        return None
+    lacking = load.shortfall(room).units
+    return Reason(
+        Code.INSUFFICIENT_IDLE,
+        needed=load.only(lacking),
+        available=room.only(lacking),
+        never=not load.fits_in(allocatable),
+    )
+
+
+def _unbindable(quota: Quota, node: Node, allocatable: Resources) -> Reason | None:
+    """Why quota-fixer would not carry out the quota's static bind (behaviour.md 8); it does not ask for room."""
+    if (requirement := node_affinity.unmet(quota.spec.selector, node.labels)) is not None:
+        return Reason(Code.QUOTA_UNAVAILABLE, detail=f"node {node.name} lacks {requirement}")
+    if not quota.spec.request.fits_in(allocatable):
+        return Reason(Code.QUOTA_UNAVAILABLE, detail=f"it asks for more than node {node.name} has")
+    return None
+
+
+PLUGIN = Plugin(name="predicates", open=open_session)
