@@ -1,7 +1,7 @@
 """Rows with defaults, so that a test sets only what it is about, and a world made of them.
 
 Everything is in namespace and queue `default` unless it says otherwise. A task belongs to the job whose name comes
-before its last dash (`w-0` to `default/w`), a quota takes the claims that its tasks name.
+before its last dash (`w-0` to `default/w`); a task that names a quota claims it, and the other way round.
 """
 
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from sky_core import ledger
+from sky_core.memory import Memory
 from sky_core.model import (
     Book,
     Claim,
@@ -29,7 +30,9 @@ from sky_core.model import (
     Task,
     TaskId,
 )
-from sky_core.resources import Resources, parse_resources
+from sky_core.plugin import Context, Parcel
+from sky_core.resources import NOTHING, Resources, parse_resources
+from sky_core.settings import Settings
 from sky_core.states import TaskState
 from sky_core.world import World
 
@@ -54,21 +57,27 @@ def gpus(count: int) -> Resources:
 
 
 def task(name: str, *, request: Resources | None = None, **fields: Any) -> Task:
-    """A pod of ours: one card, Running if it has a node, else Pending."""
+    """A pod of ours: one card; Running if it has a node, else a claim if it names a quota, else Pending.
+
+    Fields of `Shape` may be given as well.
+    """
     group = name.rpartition("-")[0] or name
     asks = gpus(1) if request is None else request
+    shape = {key: fields.pop(key) for key in list(fields) if key in Shape.__struct_fields__ and key != "namespace"}
+    shape = {"request": asks, "load": asks, "namespace": fields.get("namespace", "default"), **shape}
     if isinstance(node := fields.get("node"), str):
         fields["node"] = NodeName(node)
+    unplaced = TaskState.ALLOCATED_TO_QUOTA if "quota" in fields else TaskState.PENDING
     defaults: dict[str, Any] = {
         "id": TaskId(f"uid-{name}"),
         "namespace": "default",
         "name": name,
         "job": JobId(f"default/{group}"),
-        "shape": Shape(request=asks, load=asks, namespace="default"),
+        "shape": Shape(**shape),
         "labels": {},
         "created": Instant(0),
         "place": name.rpartition("-")[2],
-        "state": TaskState.RUNNING if node is not None else TaskState.PENDING,
+        "state": TaskState.RUNNING if node is not None else unplaced,
     }
     return Task(**{**defaults, **fields})
 
@@ -182,11 +191,30 @@ def world(*rows: Row) -> World:
     for name, amounts in allocatable.items():
         made.books[name] = Book(allocatable=amounts)
         made.books[name] = ledger.recount(made, name, amounts)
+        made.total += amounts
+    made.anti_affine = sum(bool(each.shape.pod_affinity.anti_required) for each in made.tasks.values())
+    made.quotas_apart = sum(bool(each.spec.quota_affinity.anti_required) for each in made.quotas.values())
     return made
+
+
+def context(of: World, *, now: int = 0, **fields: Any) -> Context:
+    """What a bare session would have open; nothing can become free."""
+    defaults: dict[str, Any] = {"memory": Memory(), "settings": Settings(), "frees": lambda _: NOTHING}
+    return Context(**{"world": of, "now": Instant(now), **defaults, **fields})
+
+
+def parcel(of: World, name: str) -> Parcel:
+    """A quota with the tasks that claim it, as if of one job."""
+    row = of.quotas[QuotaName(name)]
+    return Parcel(job=job("any"), quota=row, tasks=tuple(of.tasks[each.task] for each in row.claims))
 
 
 def _tie(made: World) -> None:
     """Let the rows name each other as the intake does."""
+    for each_task in made.tasks.values():
+        claimed = made.quotas.get(each_task.quota) if each_task.quota is not None else None
+        if claimed is not None and all(each.task != each_task.id for each in claimed.claims):
+            made.quotas[claimed.name] = claimed.with_claim(claim(each_task))
     for name, row in made.quotas.items():
         if row.node is not None:
             made.quotas_on[row.node] = (*made.quotas_on.get(row.node, ()), name)
