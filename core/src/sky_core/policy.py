@@ -1,7 +1,7 @@
 """A configuration, compiled: which plugins are enabled with which arguments, and how their answers combine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -19,6 +19,11 @@ class Enabled(msgspec.Struct, frozen=True):
 
     plugin: Plugin
     arguments: msgspec.Struct | None
+
+    @classmethod
+    def by_default(cls, plugin: Plugin) -> Self:
+        """The plugin with the arguments that it has where the configuration gives none."""
+        return cls(plugin, plugin.arguments() if plugin.arguments is not None else None)
 
     def open(self, context: Context) -> Functions:
         """What it registers in a session."""

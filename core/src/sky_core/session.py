@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cmp_to_key
 
 from sky_core import reservations
@@ -17,16 +18,20 @@ from sky_core.model import (
     QueueName,
     Quota,
     QuotaName,
+    Shape,
     Task,
     TaskId,
 )
 from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
+from sky_core.reasons import Code, Finding, Rung
 from sky_core.resources import NOTHING, Resources
 from sky_core.shelves import Shelves
 from sky_core.standing import Standing
 from sky_core.statement import Statement
+from sky_core.states import IllegalMove, TaskState
 from sky_core.survey import Survey
+from sky_core.waiting import cut_short
 from sky_core.world import World
 
 MakeSurvey = Callable[[World, Points, Callable[[NodeName], Resources]], Survey]
@@ -36,18 +41,30 @@ MakeSurvey = Callable[[World, Points, Callable[[NodeName], Resources]], Survey]
 class Session:
     """One cycle's view. Actions change the world through its trials; plugins see its `context`."""
 
-    def __init__(self, world: World, memory: Memory, policy: Policy, now: Instant, make_survey: MakeSurvey) -> None:
-        """Open every plugin on the world as it stands."""
+    def __init__(
+        self,
+        world: World,
+        memory: Memory,
+        policy: Policy,
+        now: Instant,
+        make_survey: MakeSurvey,
+        certificates: dict[TaskId, Certificate],
+    ) -> None:
+        """Open every plugin on the world as it stands. `certificates` belong to the cycle's own statement."""
         self.world = world
         self.memory = memory
         self.policy = policy
         self.now = now
-        self.certificates: dict[TaskId, Certificate] = {}
+        self.certificates = certificates
+        self.gave_back = False
         self.passed: list[Job] = []
-        self.cut_short = False
+        self.hastened: set[JobId] = set()
         self.defects: list[str] = []
         self._standings: dict[JobId, Standing] = {}
+        self.shelf_answers: dict[tuple[Shape, int], bool] = {}
         self._shelves: Shelves | None = None
+        self._kept: tuple[QuotaName, ...] | None = None
+        self._fresh: set[TaskId] = set()
         self._held: dict[str, Resources] | None = None
         self.points = Points(policy)
         self.survey = make_survey(world, self.points, self.frees)
@@ -75,9 +92,46 @@ class Session:
             self._shelves = Shelves(self.world)
         return self._shelves
 
+    @property
+    def kept(self) -> list[Quota]:
+        """The quotas that hold reservations, by name."""
+        quotas = self.world.quotas
+        if self._kept is None:
+            self._kept = tuple(name for name in sorted(quotas) if quotas[name].reservations)
+        return [quotas[name] for name in self._kept if name in quotas]
+
     def trial(self) -> Statement:
         """A trial within the cycle's own."""
         return Statement(self.world, self.now, self.certificates)
+
+    @contextmanager
+    def attempt(self, job: Job, rung: Rung) -> Iterator[None]:
+        """One action's work for one job. A defect of ours in it is undone, and fails this job alone.
+
+        It is raised all the same, unless the policy is lenient.
+        """
+        mark = self.world.mark()
+        try:
+            yield
+        except IllegalMove as defect:
+            if not self.policy.lenient:
+                raise
+            self.world.rollback(mark)
+            self.defects.append(str(defect))
+            standing = self.standing(job.id)
+            standing.refuse(rung, (Finding(Code.INTERNAL_ERROR, examples=(str(defect),)),))
+            standing.going = False
+
+    def notice_haste(self, job: Job) -> None:
+        """Keep in mind that a job is tried before its back-off has ended."""
+        last = self.memory.attempts.get(job.id)
+        if last is not None and self.now < last.next and cut_short(self.world, job, last, self.now):
+            self.hastened.add(job.id)
+
+    def admit(self, job: Job) -> None:
+        """Let a job take part in this cycle."""
+        self.passed.append(job)
+        self.standing(job.id).going = True
 
     def standing(self, job: JobId) -> Standing:
         """Where a job stands."""
@@ -139,6 +193,7 @@ class Session:
             reserved_until=kept.expires if kept is not None else None,
         )
         trial.claim(task, quota.name, claim)
+        self._fresh.add(task.id)
         self._hold(job, task.shape.request)
 
     def give_back(self, trial: Statement, job: Job, task: Task) -> None:
@@ -147,6 +202,24 @@ class Session:
             self._hold(job, task.shape.request.times(-1))
             self.shelves.put_back(task.quota)
         trial.give_back(task)
+
+    def give_back_fresh(self, job: Job) -> None:
+        """End the claims that the job made in this cycle: what it was refused for, others may have."""
+        tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ in self._fresh)
+        self._give_back(job, [task for task in tasks if task.state is TaskState.ALLOCATED_TO_QUOTA])
+
+    def give_back_all(self, job: Job) -> None:
+        """End all claims of the job that are not on their way to a node, written ones too."""
+        tasks = (self.world.tasks[id_] for id_ in job.tasks)
+        claiming = (TaskState.ALLOCATED_TO_QUOTA, TaskState.PIPELINED)
+        self._give_back(job, [task for task in tasks if task.state in claiming])
+
+    def _give_back(self, job: Job, tasks: Sequence[Task]) -> None:
+        with self.trial() as trial:
+            for task in tasks:
+                self.give_back(trial, job, task)
+            trial.commit()
+        self.gave_back = self.gave_back or bool(tasks)
 
     def held_by_queue(self, queue: QueueName) -> Resources:
         """Σ claims and spot requests of the queue's jobs: what its capability caps."""
@@ -169,6 +242,10 @@ class Session:
             and not world.quotas[task.quota].spec.static_node
         )
         return sorted((self.parcel(job, name) for name in names), key=lambda parcel: parcel.tasks[0].rank)
+
+    def bound_quotas(self) -> list[QuotaName]:
+        """The quotas that have a node, by name."""
+        return sorted({name for names in self.world.quotas_on.values() for name in names})
 
     def frees(self, node: NodeName) -> Resources:
         """What terminates on a node."""

@@ -10,11 +10,22 @@ class Standing:
     """One job's way up the ladder in this cycle.
 
     `going`: it takes part and has not been refused. `area`: where hop 1 has confined its cards. `layout`: the seats
-    that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `untried`: not looked at,
-    since it has nothing to do.
+    that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `waits_for_zone`: its patience
+    for a single zone has not ended. `short_of_room`: nothing but room on its nodes kept it from being bound;
+    `waits_for_room`: that room is being made.
     """
 
-    __slots__ = ("area", "findings", "going", "layout", "refused", "rung", "waits_for_zone")
+    __slots__ = (
+        "area",
+        "findings",
+        "going",
+        "layout",
+        "refused",
+        "rung",
+        "short_of_room",
+        "waits_for_room",
+        "waits_for_zone",
+    )
 
     def __init__(self) -> None:
         """Nothing asked yet."""
@@ -25,6 +36,8 @@ class Standing:
         self.layout: Layout | None = None
         self.refused: set[QuotaShape] = set()
         self.waits_for_zone = False
+        self.short_of_room = False
+        self.waits_for_room = False
 
     def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:
         """The job, or an extra of it, got no further than this rung."""

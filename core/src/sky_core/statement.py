@@ -25,7 +25,7 @@ class Statement:
         self._world = world
         self._now = now
         self._begin = world.mark()
-        self._certificates = {} if certificates is None else certificates
+        self.certificates = {} if certificates is None else certificates
         self._kept = False
 
     def __enter__(self) -> Self:
@@ -129,7 +129,7 @@ class Statement:
         world.put(world.books, node, ledger.charge(book, row, outside=outside))
         world.touch(node)
         self._set_task(row)
-        world.put(self._certificates, task.id, certificate)
+        world.put(self.certificates, task.id, certificate)
 
     def decisions(self) -> tuple[Decision, ...]:
         """What differs from the world as this statement found it: quota writes, evictions, binds, each in order.
@@ -145,7 +145,7 @@ class Statement:
         before = world.before(world.tasks, self._begin)
         moved = [world.tasks[id_] for id_, old in before.items() if world.tasks[id_].state is not old.state]
         evictions = [
-            EvictTask(task=t.id, node=self._certificates[t.id].node, certificate=self._certificates[t.id])
+            EvictTask(task=t.id, node=self.certificates[t.id].node, certificate=self.certificates[t.id])
             for t in moved
             if t.state is TaskState.RELEASING
         ]

@@ -92,7 +92,7 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def footprint(self) -> Resources:
         """What it takes of its node's quotaIdle: its request, and the claims on what it does not name."""
-        if not self.claims:
+        if not self.claimed:
             return self.spec.request
         return self.spec.request + self.claimed.only(BY_NODE).without(self.spec.named)
 

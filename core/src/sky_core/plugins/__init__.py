@@ -1,1 +1,42 @@
-"""The plugins."""
+"""The plugins, by name: one module each, and nothing else knows them all."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sky_core.plugin import Plugin
+from sky_core.plugins import (
+    backoff,
+    binpack,
+    conformance,
+    drf,
+    gang,
+    nodeorder,
+    predicates,
+    priority,
+    quotaaffinity,
+    quotapredicates,
+    reservation,
+    specpool,
+    storage,
+    topology,
+)
+
+PLUGINS: Final[Mapping[str, Plugin]] = {
+    "priority": priority.PLUGIN,
+    "gang": gang.PLUGIN,
+    "conformance": conformance.PLUGIN,
+    "drf": drf.PLUGIN,
+    "backoff": backoff.PLUGIN,
+    "reservation": reservation.PLUGIN,
+    "quotapredicates": quotapredicates.PLUGIN,
+    "quotaaffinity": quotaaffinity.PLUGIN,
+    "predicates": predicates.PLUGIN,
+    "storage": storage.PLUGIN,
+    "topology": topology.PLUGIN,
+    "binpack": binpack.PLUGIN,
+    "nodeorder": nodeorder.PLUGIN,
+    "specpool": specpool.PLUGIN,
+}
+
+DEFAULT: Final = tuple(PLUGINS)
+"""What is enabled where the configuration names no plugins, in tier order."""

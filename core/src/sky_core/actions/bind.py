@@ -1,0 +1,79 @@
+"""Pod → node: check each claimed task against its quota's node once more, and bind."""
+
+from collections.abc import Sequence
+
+from sky_core.model import Job, Task
+from sky_core.reasons import Code, Finding, Reason, Rung
+from sky_core.session import Session
+from sky_core.statement import Statement
+from sky_core.states import TaskState
+from sky_core.tally import Tally
+
+_ROOM = frozenset({Code.INSUFFICIENT_IDLE})
+
+
+def bind(session: Session) -> None:
+    """Hop 3 for the needed members of each job, all or none; then for its extras, each alone."""
+    for job in list(session.going()):
+        with session.attempt(job, Rung.BIND):
+            _bind_needed(session, job)
+    for job in list(session.going()):
+        with session.attempt(job, Rung.BIND):
+            _bind_extras(session, job)
+
+
+def bind_all(session: Session, trial: Statement, tasks: Sequence[Task]) -> dict[str, tuple[Reason, ...]]:
+    """Allocate and bind these tasks; what refuses is left out, by the name of its node."""
+    refused: dict[str, tuple[Reason, ...]] = {}
+    for task in tasks:
+        node = session.world.quotas[task.quota].node if task.quota is not None else None
+        if node is None or node not in session.world.nodes:
+            name = task.quota or task.name
+            refused[name] = (Reason(Code.STATIC_BIND_PENDING if node is None else Code.QUOTA_UNAVAILABLE),)
+            continue
+        row = session.world.nodes[node]
+        reasons = session.points["tn.select"](task, row) or session.points["tn.predicate"](task, row)
+        if reasons:
+            refused[node] = reasons
+            continue
+        trial.allocate(task, node)
+        trial.bind(session.world.tasks[task.id])
+    return refused
+
+
+def _bind_needed(session: Session, job: Job) -> None:
+    tasks = session.members(job).waiting()
+    if not tasks or any(task.shape.spot is not None for task in tasks):
+        return
+    standing = session.standing(job.id)
+    with session.trial() as trial:
+        refused = bind_all(session, trial, tasks)
+        if not refused and session.points["jobReady"](job):
+            trial.commit()
+            return
+    standing.short_of_room = bool(refused) and all(_only_room(reasons) for reasons in refused.values())
+    standing.refuse(Rung.BIND, _findings(refused))
+    standing.going = False
+
+
+def _bind_extras(session: Session, job: Job) -> None:
+    for task in session.members(job).extras:
+        if task.state is not TaskState.ALLOCATED_TO_QUOTA:
+            continue
+        with session.trial() as trial:
+            refused = bind_all(session, trial, [task])
+            if refused:
+                session.standing(job.id).refuse(Rung.BIND, _findings(refused))
+            else:
+                trial.commit()
+
+
+def _only_room(reasons: tuple[Reason, ...]) -> bool:
+    return all(reason.code in _ROOM for reason in reasons)
+
+
+def _findings(refused: dict[str, tuple[Reason, ...]]) -> tuple[Finding, ...]:
+    tally = Tally()
+    for name, reasons in refused.items():
+        tally.add(name, reasons)
+    return tally.findings()

@@ -1,0 +1,45 @@
+"""What allocateZone and allocateQuota share: needed members of each job all or none, then the extras one by one."""
+
+from collections.abc import Sequence
+
+from sky_core.model import Job
+from sky_core.placing import place_extra, place_needed
+from sky_core.reasons import Rung
+from sky_core.session import Session
+from sky_core.states import TaskState
+
+
+def settle_hop(session: Session, jobs: Sequence[Job], rung: Rung) -> None:
+    """Hop 2 for these jobs, in this order. A job that fails gives back its claims at once."""
+    for job in jobs:
+        with session.attempt(job, rung):
+            _place_needed(session, job, rung)
+    for job in jobs:
+        if session.standing(job.id).going:
+            with session.attempt(job, rung):
+                _place_extras(session, job, rung)
+
+
+def _place_needed(session: Session, job: Job, rung: Rung) -> None:
+    with session.trial() as trial:
+        findings = place_needed(session, trial, job)
+        if not findings:
+            trial.commit()
+            return
+    session.standing(job.id).refuse(rung, findings)
+    session.standing(job.id).going = False
+    session.give_back_fresh(job)
+
+
+def _place_extras(session: Session, job: Job, rung: Rung) -> None:
+    claiming = [task for task in session.members(job).extras if task.state is TaskState.ALLOCATED_TO_QUOTA]
+    for task in claiming:
+        with session.trial() as trial:
+            findings = place_extra(session, trial, job, task)
+            if not findings:
+                trial.commit()
+                continue
+        session.standing(job.id).refuse(rung, findings)
+        with session.trial() as trial:
+            session.give_back(trial, job, session.world.tasks[task.id])
+            trial.commit()

@@ -1,0 +1,35 @@
+"""Give back what can't be used, so that nobody parks on another's quotas (behaviour.md 5.6)."""
+
+from sky_core.members import started
+from sky_core.model import Job
+from sky_core.session import Session
+
+
+def release_quota(session: Session) -> None:
+    """Take claims from jobs that got nowhere, then quotas off nodes that nobody needs."""
+    for job in session.passed:
+        standing = session.standing(job.id)
+        if standing.going or standing.waits_for_room:
+            continue
+        if started(session.world, job):
+            _give_back_refused(session, job)
+        else:
+            session.give_back_all(job)
+    _release_empty(session)
+
+
+def _give_back_refused(session: Session, job: Job) -> None:
+    """In a started job a member that its node refuses for anything but spot room loses its claim."""
+    if not session.standing(job.id).short_of_room:
+        session.give_back_all(job)
+
+
+def _release_empty(session: Session) -> None:
+    world = session.world
+    with session.trial() as trial:
+        for name in session.bound_quotas():
+            quota = world.quotas[name]
+            kept = any(reservation.expires > session.now for reservation in quota.reservations)
+            if quota.node is not None and not (quota.claims or kept or quota.spec.static_node):
+                trial.release_quota(name)
+        trial.commit()

@@ -1,0 +1,160 @@
+"""Where hop 1 looks for a whole gang: in one spec code, of a topology job in one zone, after the other.
+
+Each candidate is tried by claiming and then placing in a trial; the first that works is taken (behaviour.md 5.1).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from sky_core.claiming import Key, Terms, no_room
+from sky_core.model import Job, Node, NodeName, QuotaName, Task, Zone
+from sky_core.placing import needs_one_card
+from sky_core.plugin import Area, Parcel
+from sky_core.session import Session
+from sky_core.topology import ZoneOrder, fewest, homes, in_group, zone_of
+
+Place = TypeVar("Place")
+
+
+def candidates(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> Iterator[Terms]:
+    """The terms to try for these tasks of a gang that needs one kind of card, in order of preference."""
+    for spec in _specs(session, job, tasks, terms):
+        inside = replace(terms, area=Area(spec), homes=_homes_in(session, terms.homes, Area(spec)), must_place=True)
+        if not job.topology.on:
+            yield inside
+            continue
+        for zone in _zones(session, job, tasks, spec, inside):
+            area = Area(spec, zone.id)
+            yield replace(inside, area=area, homes=_homes_in(session, inside.homes, area))
+        if job.topology.required:
+            continue
+        yield replace(inside, homes=())
+        if inside.homes:
+            yield replace(inside, homes=_fewest_zones(session, tasks, inside))
+
+
+def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | None]:
+    """Of a topology job, how well a node suits a task's rank: between its neighbours' nodes first, then by index.
+
+    A strict job takes no other node; others may, after those between.
+    """
+    world = session.world
+
+    def bounds(task: Task, name: NodeName) -> Key | None:
+        if not in_group(world, job, task):
+            return ()
+        placed = [(other.rank, world.nodes[node].order) for other, node in homes(world, job, zoned=True)]
+        low = max((at for rank, at in placed if rank < task.rank), default=None)
+        high = min((at for rank, at in placed if rank > task.rank), default=None)
+        at = world.nodes[name].order
+        outside = (low is not None and at < low) or (high is not None and at > high)
+        return None if outside and job.topology.strict else (outside, at)
+
+    return bounds if job.topology.on else lambda _task, _node: ()
+
+
+def _specs(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> list[str]:
+    """Spec codes: most members there, most static-bound, then bound quotas, least left over, name.
+
+    A member that is placed, or whose quota is named or kept for it and has a node, fixes the code.
+    """
+    world = session.world
+    there = Counter(world.nodes[node].spec for node in _fixed(session, job, tasks))
+    if there:
+        return [min(there, key=lambda spec: (-there[spec], spec))]
+    if len(world.specs) < 2:
+        return list(world.specs)
+    static, bound = _room_by(session, tasks, terms.homes, lambda node: node.spec)
+
+    def key(spec: str) -> tuple[int, int, int, str]:
+        left = _slots(session, job, tasks, Area(spec)) - len(tasks)
+        return (-static[spec], -bound[spec], max(left, 0), spec)
+
+    return sorted(world.specs, key=key)
+
+
+def _fixed(session: Session, job: Job, tasks: Sequence[Task]) -> list[NodeName]:
+    """The nodes of members with cards that have a place already, or name a quota that has one."""
+    world = session.world
+    nodes = [node for task, node in homes(world, job, zoned=job.topology.on) if needs_one_card(session, job, [task])]
+    for task in tasks:
+        quota = world.quotas.get(task.required_quota) if task.required_quota is not None else None
+        node = (quota.node or quota.spec.static_node) if quota is not None else None
+        if node is not None and node in world.nodes:
+            nodes.append(node)
+    kept = [(q.node, r) for q in session.kept for r in q.reservations if r.job == job.id and r.expires > session.now]
+    places = {task.place for task in tasks}
+    nodes += [node for node, r in kept if node is not None and node in world.nodes and r.place in places]
+    return nodes
+
+
+def _zones(session: Session, job: Job, tasks: Sequence[Task], spec: str, terms: Terms) -> list[Zone]:
+    """Zones that may hold the tasks: most on static-bound, then on bound quotas, then by `ZoneOrder`."""
+    world, order = session.world, ZoneOrder(session.world, job)
+    static, bound = _room_by(session, tasks, terms.homes, zone_of)
+    keyed = []
+    for zone in world.zones.values():
+        if zone.id.spec != spec:
+            continue
+        room = bound[zone.id] + _slots(session, job, tasks, Area(spec, zone.id))
+        if room >= len(tasks):
+            keyed.append(((-static[zone.id], -bound[zone.id], order.key(zone, 0, room - len(tasks))), zone))
+    return [zone for _, zone in sorted(keyed, key=lambda entry: entry[0])]
+
+
+def _fewest_zones(session: Session, tasks: Sequence[Task], terms: Terms) -> tuple[QuotaName, ...]:
+    """The bound quotas of the fewest zones that hold the tasks together with free quotas there."""
+    world = session.world
+    _, bound = _room_by(session, tasks, terms.homes, zone_of)
+    zones = [zone for zone in world.zones.values() if zone.id.spec == terms.area.spec]
+    chosen = fewest([bound[zone.id] for zone in zones], len(tasks))
+    inside = {zones[at].id for at, _ in chosen} if chosen is not None else set(bound)
+    return tuple(name for name in terms.homes if zone_of(_home(session, name)) in inside)
+
+
+def _room_by(
+    session: Session, tasks: Sequence[Task], names: Sequence[QuotaName], place: Callable[[Node], Place]
+) -> tuple[Counter[Place], Counter[Place]]:
+    """How many of the tasks fit the static-bound quotas, and all quotas, of each place."""
+    static: Counter[Place] = Counter()
+    bound: Counter[Place] = Counter()
+    request = tasks[0].shape.request
+    for name in names:
+        quota = session.world.quotas[name]
+        if no_room(session, request, quota) is not None:
+            continue
+        fits = min(request.only(quota.spec.named).slots_in(quota.capacity - quota.claimed), len(tasks))
+        at = place(_home(session, name))
+        bound[at] += fits
+        static[at] += fits if quota.spec.static_node is not None else 0
+    return static, bound
+
+
+def _slots(session: Session, job: Job, tasks: Sequence[Task], area: Area) -> int:
+    """How many of the tasks free quotas could hold in the area, as far as slots go: at most."""
+    room = 0
+    task = tasks[0]
+    for shelf in session.shelves.free(job.queue):
+        head = session.shelves.head(shelf)
+        if head is None or no_room(session, task.shape.request, head) is not None:
+            continue
+        each = task.shape.request.only(shelf.spec.named).slots_in(head.capacity)
+        slots = session.survey.total(Parcel(job=job, quota=head, tasks=(task,)), area)
+        room += min(slots, session.shelves.left(shelf)) * each
+    return room
+
+
+def _homes_in(session: Session, names: Sequence[QuotaName], area: Area) -> tuple[QuotaName, ...]:
+    def inside(node: Node) -> bool:
+        return node.spec == area.spec and (area.zone is None or zone_of(node) == area.zone)
+
+    return tuple(name for name in names if inside(_home(session, name)))
+
+
+def _home(session: Session, name: QuotaName) -> Node:
+    quota = session.world.quotas[name]
+    node = quota.node or quota.spec.static_node
+    return session.world.nodes[node] if node is not None else session.world.nodes[NodeName("")]

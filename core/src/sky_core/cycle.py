@@ -1,0 +1,119 @@
+"""One cycle: from what is believed, to what is to be done, and why the rest waits."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from sky_core import reservations
+from sky_core.actions import ACTIONS
+from sky_core.decisions import Decision
+from sky_core.members import started
+from sky_core.memory import Attempt, Memory
+from sky_core.model import Duration, Instant, Job, JobId
+from sky_core.plugins import DEFAULT, PLUGINS
+from sky_core.policy import Enabled, Policy, compile_policy
+from sky_core.reasons import Code, Rung, Topic, Verdict
+from sky_core.session import MakeSurvey, Session
+from sky_core.settings import Settings
+from sky_core.statement import Statement
+from sky_core.survey import Classes
+from sky_core.waiting import next_wait
+from sky_core.world import World
+
+DONE: Final = Verdict(Rung.DONE)
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a cycle comes to.
+
+    `decisions`: quota writes, evictions, binds, to be performed in this order, a job's binds after its writes are
+    acknowledged. `verdicts`: every job with a task of ours.
+    `cut_short`: some job was tried before its back-off had ended. `defects`: what went wrong in us, per job set aside.
+    """
+
+    decisions: tuple[Decision, ...]
+    verdicts: Mapping[JobId, Verdict]
+    cut_short: bool
+    defects: tuple[str, ...] = ()
+
+
+def schedule(
+    world: World, memory: Memory, policy: Policy, now: Instant, *, survey: MakeSurvey = Classes
+) -> tuple[Outcome, Memory]:
+    """Decide one cycle. A pure function: the same inputs give the same outcome, byte for byte.
+
+    The world is handed back as it was found; the caller lays the decisions over it.
+
+    Args:
+        world: What is believed now.
+        memory: What the cycle before left.
+        policy: The compiled configuration.
+        now: Nanoseconds since 1970; durations and expiries are counted from it.
+        survey: How nodes are asked; the test kit passes the naive way.
+    """
+    with Statement(world, now) as cycle:
+        reservations.settle(cycle, world, sorted(world.quotas), now)
+        session = Session(world, memory, policy, now, survey, cycle.certificates)
+        for action in policy.settings.actions:
+            ACTIONS[action](session)
+        outcome = Outcome(
+            decisions=cycle.decisions(),
+            verdicts=_verdicts(session),
+            cut_short=bool(session.hastened),
+            defects=tuple(session.defects),
+        )
+        return outcome, _remember(session)
+
+
+def default_policy(settings: Settings | None = None) -> Policy:
+    """The policy without a configuration file."""
+    plugins = [Enabled.by_default(PLUGINS[name]) for name in DEFAULT]
+    return compile_policy(settings or Settings(), plugins, {})
+
+
+def _verdicts(session: Session) -> dict[JobId, Verdict]:
+    return {id_: _verdict(session, session.world.jobs[id_]) for id_ in sorted(session.world.jobs)}
+
+
+def _verdict(session: Session, job: Job) -> Verdict:
+    """The attempt's; of a job that is backing off that of its last attempt, and that it backs off."""
+    verdict = session.standing(job.id).verdict()
+    last = session.memory.attempts.get(job.id)
+    if last is None or verdict.codes() != (Code.BACKING_OFF,):
+        return verdict
+    return Verdict(last.verdict.rung, (*last.verdict.findings, *verdict.findings))
+
+
+def _remember(session: Session) -> Memory:
+    """The attempts of jobs that wait: those of this cycle, and those that are still backing off."""
+    kept: dict[JobId, Attempt] = {}
+    for id_ in sorted(session.world.jobs):
+        job, standing = session.world.jobs[id_], session.standing(id_)
+        last = session.memory.attempts.get(id_)
+        if not standing.findings:
+            continue
+        if last is not None and standing.verdict().codes() == (Code.BACKING_OFF,):
+            kept[id_] = last
+            continue
+        kept[id_] = _attempt(session, job, last)
+    return Memory(attempts=kept)
+
+
+def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
+    world, standing = session.world, session.standing(job.id)
+    verdict = standing.verdict()
+    robbed = session.gave_back and Code.INSUFFICIENT_QUOTA in verdict.codes()
+    wait = next_wait(last, reset=robbed or job.id in session.hastened)
+    since = None
+    if standing.waits_for_zone:
+        since = (last.waiting_since if last is not None else None) or job.waiting_since or session.now
+    return Attempt(
+        verdict=verdict,
+        at=session.now,
+        wait=Duration(0) if started(world, job) else wait,
+        openings=tuple(world.openings[topic] for topic in Topic),
+        version=job.version,
+        refused=frozenset(standing.refused),
+        waiting_since=since,
+    )

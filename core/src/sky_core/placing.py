@@ -1,0 +1,224 @@
+"""Hop 2: the quotas that a job claims onto nodes, all of its needed ones or none (behaviour.md 5.2).
+
+Hop 1 looks ahead by calling the same functions in a trial that it undoes.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sky_core.memory import QuotaShape
+from sky_core.model import Job, NodeName, QuotaName, Task
+from sky_core.plugin import Area, Parcel
+from sky_core.reasons import Code, Finding, Reason
+from sky_core.session import Session
+from sky_core.statement import Statement
+from sky_core.survey import ANYWHERE
+from sky_core.tally import Tally
+from sky_core.topology import Layout, homes, in_group, zone_of
+
+Findings = tuple[Finding, ...]
+
+
+def place_needed(session: Session, trial: Statement, job: Job) -> Findings:
+    """Give every unbound quota of the job's needed members a node; empty where all have one.
+
+    A topology job's extras sit down with them where there is room for all. What was placed before a refusal stays in
+    the trial: the caller undoes it.
+    """
+    members = session.members(job)
+    if not job.topology.on:
+        parcels = session.parcels(job, members.needed)
+        return place_quotas(session, trial, job, _larger_first(session, parcels)) or _gate(session, job)
+    group, followers = _split(session, job, members.needed)
+    extras, _ = _split(session, job, members.extras)
+    names = {parcel.quota.name for parcel in (*group, *followers)}
+    refusal = place_zone(session, trial, job, group, [e for e in extras if e.quota.name not in names])
+    return refusal or place_followers(session, trial, job, followers) or _gate(session, job)
+
+
+def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Findings:
+    """Give the quota of one extra a node; empty where it has one."""
+    parcels = session.parcels(job, [task])
+    if not parcels or not job.topology.on:
+        return place_quotas(session, trial, job, parcels)
+    if in_group(session.world, job, task):
+        return place_zone(session, trial, job, parcels, ())
+    return place_followers(session, trial, job, parcels)
+
+
+def place_zone(
+    session: Session, trial: Statement, job: Job, group: Sequence[Parcel], extras: Sequence[Parcel]
+) -> Findings:
+    """Seat a communication group as the zone algorithm says; without one, wherever each quota fits."""
+    if not group:
+        return ()
+    layout: Layout | None = session.points["predicateZone"](job, group, extras)
+    if layout is None:
+        return place_quotas(session, trial, job, group)
+    if layout.refusal:
+        session.standing(job.id).waits_for_zone = layout.waits
+        return layout.refusal
+    if not layout.seats:
+        return _lacking(session, trial, job, group)
+    session.standing(job.id).layout = layout
+    seats: dict[QuotaName, NodeName] = dict(layout.seats)
+    needed = {parcel.quota.name for parcel in group}
+    for parcel in (*group, *extras):
+        node = seats.get(parcel.quota.name)
+        refused = _seat(session, trial, parcel, node) if node is not None else ()
+        if refused and parcel.quota.name in needed:
+            return refused
+    return ()
+
+
+def place_followers(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Findings:
+    """Give the quotas of a topology job's other tasks nodes in its zones where they fit, else anywhere."""
+    world = session.world
+    zones = dict.fromkeys(zone_of(world.nodes[node]) for _, node in homes(world, job, zoned=True))
+    areas = [Area(zone.spec, zone) for zone in zones if zone is not None]
+    for parcel in _larger_first(session, parcels):
+        best = next((node for area in (*areas, ANYWHERE) if (node := session.survey.best(parcel, area))), None)
+        if best is None:
+            return refusals(session, parcel, ANYWHERE)
+        trial.bind_quota(parcel.quota.name, best)
+    return ()
+
+
+def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Findings:
+    """Give each quota, in this order, the node that the policy likes best."""
+    together = [parcel for parcel in parcels if _wants_company(parcel, parcels)]
+    if len(together) > 1 and (refused := _as_one(session, trial, together)):
+        return refused
+    placed = len(together) if len(together) > 1 else 0
+    for parcel in parcels:
+        if session.world.quotas[parcel.quota.name].node is not None:
+            continue
+        area = confines(session, job, parcel)
+        refused = session.points["qn.prePredicate"](parcel)
+        node = session.survey.best(parcel, area) if not refused else None
+        if node is None:
+            return refusals(session, parcel, area, placed=placed)
+        trial.bind_quota(parcel.quota.name, node)
+        placed += len(parcel.tasks)
+    return ()
+
+
+def confines(session: Session, job: Job, parcel: Parcel) -> Area:
+    """The nodes to which a gang's cards are confined; a task that itself names a spec label follows that instead."""
+    area = session.standing(job.id).area
+    return ANYWHERE if area.spec is None or not needs_one_card(session, job, parcel.tasks) else Area(area.spec)
+
+
+def needs_one_card(session: Session, job: Job, tasks: Sequence[Task]) -> bool:
+    """Whether tasks of a gang have to share a kind of card with the rest (behaviour.md 1, Spec code)."""
+    if job.min_member <= 1:
+        return False
+    if job.topology.on:
+        return any(in_group(session.world, job, task) for task in tasks)
+    return any(task.shape.request.extended() and not _names_card(session, task) for task in tasks)
+
+
+def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -> Findings:
+    """What all nodes say to a parcel that has none, and remember its shape as refused."""
+    session.standing(parcel.job.id).refused.add(QuotaShape(parcel.quota.spec.request, parcel.quota.spec.selector))
+    tally = Tally()
+    if refused := session.points["qn.prePredicate"](parcel):
+        tally.add(parcel.quota.name, refused)
+        return tally.findings()
+    inside = set(session.survey.nodes(area)) if area != ANYWHERE else None
+    for name in session.survey.nodes(ANYWHERE):
+        reasons = session.survey.refusals(parcel, name)
+        if not reasons and inside is not None and name not in inside:
+            spec = session.world.nodes[name].spec
+            reasons = (Reason(Code.SPEC_MISMATCH, detail=f"card {spec or 'unknown'}, the gang has {area.spec}"),)
+        tally.add(name, reasons)
+    if placed and tally:
+        tally.finding(Finding(Code.GANG_NOT_READY, placed))
+    if not tally:
+        tally.finding(Finding(Code.INSUFFICIENT_QUOTA_IDLE, 0, needed=parcel.footprint))
+    return tally.findings()
+
+
+def _gate(session: Session, job: Job) -> Findings:
+    """quotaAllocate: whether the whole of it may be committed."""
+    tally = Tally()
+    tally.add(job.name, session.points["quotaAllocate"](job))
+    return tally.findings()
+
+
+def _seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> Findings:
+    refused: tuple[Reason, ...] = session.points["qn.prePredicate"](parcel) or session.survey.refusals(parcel, node)
+    if refused:
+        tally = Tally()
+        tally.add(node, refused)
+        return tally.findings()
+    best = session.points["qn.best"](parcel, (session.world.nodes[node],))
+    trial.bind_quota(parcel.quota.name, best or node)
+    return ()
+
+
+def _lacking(session: Session, trial: Statement, job: Job, group: Sequence[Parcel]) -> Findings:
+    """Why the zones don't hold the group even together: place what can be, and ask for the first that can't."""
+    area = confines(session, job, group[0])
+    placed = 0
+    for parcel in group:
+        node = session.survey.best(parcel, area)
+        if node is None:
+            return refusals(session, parcel, area, placed=placed)
+        trial.bind_quota(parcel.quota.name, node)
+        placed += len(parcel.tasks)
+    return (Finding(Code.TOPOLOGY_ZONE_INSUFFICIENT, len(group)),)
+
+
+def _as_one(session: Session, trial: Statement, together: Sequence[Parcel]) -> Findings:
+    """Quotas of one job that require each other's node: the first node, best first, that takes them all."""
+    head, *rest = together
+    savepoint = trial.savepoint()
+    for node in _by_liking(session, head, confines(session, head.job, head)):
+        trial.bind_quota(head.quota.name, node)
+        for parcel in rest:
+            if session.survey.refusals(parcel, node):
+                trial.rollback(savepoint)
+                break
+            trial.bind_quota(parcel.quota.name, node)
+        else:
+            return ()
+    findings = refusals(session, head, ANYWHERE)
+    alone = Finding(Code.QUOTA_AFFINITY_NOT_MATCH, len(together), examples=tuple(p.quota.name for p in together[:3]))
+    return (*(finding for finding in findings if finding.code is not alone.code), alone)
+
+
+def _by_liking(session: Session, parcel: Parcel, area: Area) -> Iterator[NodeName]:
+    """The nodes that take the parcel, the best first, then in index order."""
+    best = session.survey.best(parcel, area)
+    if best is not None:
+        yield best
+    for node in session.survey.nodes(area):
+        if node != best and not session.survey.refusals(parcel, node):
+            yield node
+
+
+def _wants_company(parcel: Parcel, parcels: Sequence[Parcel]) -> bool:
+    """Whether a quota requires, or is required by, another of these on its node."""
+
+    def requires(one: Parcel, other: Parcel) -> bool:
+        terms = one.quota.spec.quota_affinity.required
+        return any(not term.zone and term.selector.matches(other.quota.spec.labels) for term in terms)
+
+    others = (other for other in parcels if other is not parcel)
+    return any(requires(parcel, other) or requires(other, parcel) for other in others)
+
+
+def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parcel], list[Parcel]]:
+    """The quotas that a member of the communication group claims, and the others."""
+    parcels = session.parcels(job, tasks)
+    zoned = {p.quota.name for p in parcels if any(in_group(session.world, job, task) for task in p.tasks)}
+    return [p for p in parcels if p.quota.name in zoned], [p for p in parcels if p.quota.name not in zoned]
+
+
+def _larger_first(session: Session, parcels: Sequence[Parcel]) -> list[Parcel]:
+    return sorted(parcels, key=lambda parcel: -session.share(parcel.footprint))
+
+
+def _names_card(session: Session, task: Task) -> bool:
+    prefixes = session.policy.settings.spec_labels
+    return any(requirement.key.startswith(prefixes) for requirement in task.shape.selector.requirements)
