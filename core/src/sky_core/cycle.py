@@ -7,6 +7,7 @@ import msgspec
 
 from sky_core import reservations
 from sky_core.actions import ACTIONS
+from sky_core.api.configuration import Registry
 from sky_core.decisions import Decision
 from sky_core.members import started
 from sky_core.memory import Attempt, Memory
@@ -64,6 +65,10 @@ def schedule(
             defects=tuple(session.defects),
         )
         return outcome, _remember(session)
+
+
+REGISTRY: Final = Registry(PLUGINS, DEFAULT, tuple(ACTIONS))
+"""What a configuration may name (`sky_core.api.configuration.read_configuration`)."""
 
 
 def default_policy(settings: Settings | None = None) -> Policy:
