@@ -13,12 +13,13 @@ MAX_NESTING: Final = 32
 class ExpressionError(ValueError):
     """An expression that is refused.
 
-    `line` and `column` count from 1 in the expression's own text. `message` says what was found there and what was
+    `line` and `column` count from 1 in `text`, the expression's own. `message` says what was found there and what was
     expected; `str()` puts the position before it.
     """
 
     def __init__(self, text: str, offset: int, found: str, expected: str) -> None:
         """Point at `text[offset]`."""
+        self.text = text
         self.line = text.count("\n", 0, offset) + 1
         self.column = offset - text.rfind("\n", 0, offset)
         self.message = f"found {found}, expected {expected}"
