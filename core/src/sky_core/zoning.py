@@ -51,7 +51,7 @@ def continuous(
     for spec in specs:
         line = context.world.specs[spec]
         for parcels in ([*group, *extras], list(group)) if extras else (list(group),):
-            run = shortest_run([context.slots(parcels[0], node) for node in line], len(parcels))
+            run = shortest_run(_slots(context, _kinds(parcels) or parcels[:1], line), len(parcels))
             if run is not None:
                 return _seated(context, job, parcels, [(line[run[0] : run[1]], len(parcels))], ranks)
     return None
@@ -86,10 +86,13 @@ def _unknown(context: Context, group: Sequence[Parcel], zones: Sequence[Zone]) -
 
 
 def _fit(context: Context, parcels: Sequence[Parcel], zone: Zone) -> _Fit:
-    """By slots where all parcels are alike, else by walking."""
-    if _alike(parcels):
-        slots = context.total(parcels[0], Area(zone.id.spec, zone.id))
+    """By slots where the parcels are of one size, else (or where slots don't suffice) by walking."""
+    kinds = _kinds(parcels)
+    if len(kinds) == 1:
+        slots = context.total(kinds[0], Area(zone.id.spec, zone.id))
         return _Fit(min(slots, len(parcels)), max(slots - len(parcels), 0))
+    if kinds and (slots := sum(_slots(context, kinds, zone.nodes))) >= len(parcels):
+        return _Fit(len(parcels), slots - len(parcels))
     seats, left = context.walk(parcels, zone.nodes)
     return _Fit(len(seats), left)
 
@@ -152,7 +155,7 @@ def _several(context: Context, job: Job, group: Sequence[Parcel], zones: Sequenc
         chosen = _together(context, job, group, spec, parts)
         if chosen is None:
             continue
-        left = sum(_slots(context, group[0], nodes) for nodes, _ in chosen) - len(group)
+        left = sum(sum(_slots(context, _kinds(group) or group[:1], nodes)) for nodes, _ in chosen) - len(group)
         key = (len(chosen), left, spec, fabric)
         if best is None or key < best[0]:
             best = (key, chosen)
@@ -169,7 +172,8 @@ def _together(
         ordered = _apart(context, group, ordered)
     alone = [name for name in context.world.specs[spec] if nodes[name].zone is None]
     places = [zone.nodes for zone in ordered] + [(name,) for name in alone]
-    slots = [_slots(context, group[0], place) for place in places]
+    kinds = _kinds(group) or group[:1]
+    slots = [sum(_slots(context, kinds, place)) for place in places]
     chosen = fewest(slots, len(group), last=len(alone))
     if chosen is None:
         return None
@@ -179,7 +183,7 @@ def _together(
 def _apart(context: Context, group: Sequence[Parcel], zones: Sequence[Zone]) -> list[Zone]:
     """For a strict job: of zones whose index ranges interleave, the one with most slots."""
     kept: list[Zone] = []
-    for zone in sorted(zones, key=lambda zone: -_slots(context, group[0], zone.nodes)):
+    for zone in sorted(zones, key=lambda zone: -sum(_slots(context, group[:1], zone.nodes))):
         if not any(interleave(zone, other, context.world.nodes) for other in kept):
             kept.append(zone)
     return [zone for zone in zones if zone in kept]
@@ -196,16 +200,17 @@ def _seated(
     parcels = sorted(parcels, key=lambda parcel: parcel.tasks[0].rank)
     if homes(context.world, job, zoned=True):
         return _between(context, job, parcels, [node for nodes, _ in places for node in nodes])
-    if not _alike(parcels):
-        seats, _ = context.walk(parcels, [node for nodes, _ in places for node in nodes])
-        names = (parcel.quota.name for parcel in parcels)
-        return Layout(seats=tuple(zip(names, seats, strict=False))) if len(seats) == len(parcels) else Layout()
     line: list[NodeName] = []
+    kinds = _kinds(parcels)
     for nodes, count in places:
-        slots = [context.slots(parcels[0], node) for node in nodes]
-        for node, taken in zip(nodes, RANKS[ranks](slots, count), strict=True):
+        slots = _slots(context, kinds, nodes) if kinds else []
+        for node, taken in zip(nodes, RANKS[ranks](slots, count), strict=True) if sum(slots) >= count else ():
             line += [node] * taken
-    return Layout(seats=tuple((parcel.quota.name, node) for parcel, node in zip(parcels, line, strict=True)))
+    if len(line) < len(parcels):
+        walked, _ = context.walk(parcels, [node for nodes, _ in places for node in nodes])
+        line = list(walked)
+    names = (parcel.quota.name for parcel in parcels)
+    return Layout(seats=tuple(zip(names, line, strict=False))) if len(line) == len(parcels) else Layout()
 
 
 def _between(context: Context, job: Job, parcels: Sequence[Parcel], nodes: Sequence[NodeName]) -> Layout:
@@ -215,7 +220,8 @@ def _between(context: Context, job: Job, parcels: Sequence[Parcel], nodes: Seque
     """
     rows = context.world.nodes
     placed = [(task.rank, rows[node].order) for task, node in homes(context.world, job, zoned=True)]
-    left = {node: context.slots(parcels[0], node) for node in nodes} if _alike(parcels) else {}
+    kinds = _kinds(parcels)
+    left = dict(zip(nodes, _slots(context, kinds, nodes), strict=True)) if kinds else {}
     seats: list[tuple[QuotaName, NodeName]] = []
     for parcel in parcels:
         rank = parcel.tasks[0].rank
@@ -234,17 +240,17 @@ def _between(context: Context, job: Job, parcels: Sequence[Parcel], nodes: Seque
     return Layout(seats=tuple(seats))
 
 
-def _slots(context: Context, parcel: Parcel, nodes: Sequence[NodeName]) -> int:
-    return sum(context.slots(parcel, node) for node in nodes)
+def _slots(context: Context, kinds: Sequence[Parcel], nodes: Sequence[NodeName]) -> list[int]:
+    """How many parcels each node takes, of whichever of these kinds."""
+    return [min(context.slots(kind, node) for kind in kinds) for node in nodes]
 
 
-def _alike(parcels: Sequence[Parcel]) -> bool:
-    """Whether one answer holds for all: same quota shape, same task shapes, and nobody looks around."""
-    first, *rest = parcels
-    if first.looks_around:
-        return False
-    kind = (first.quota.spec, [task.shape for task in first.tasks], first.footprint)
-    return all((p.quota.spec, [task.shape for task in p.tasks], p.footprint) == kind for p in rest)
+def _kinds(parcels: Sequence[Parcel]) -> list[Parcel]:
+    """One parcel of each kind, if all are of one size and none looks around; else none: then slots say nothing."""
+    if any(p.looks_around or p.footprint != parcels[0].footprint for p in parcels):
+        return []
+    kinds = {(p.quota.spec.placement, tuple(task.shape for task in p.tasks)): p for p in reversed(parcels)}
+    return list(kinds.values())
 
 
 def _sum(parcels: Sequence[Parcel]) -> Resources:

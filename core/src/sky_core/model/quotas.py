@@ -54,6 +54,11 @@ class QuotaSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, eq=False):
     static_node: NodeName | None = None
 
     @property
+    def placement(self) -> tuple[object, ...]:
+        """What decides which nodes take it."""
+        return (self.request, self.selector, self.tolerations, self.node_affinity, self.quota_affinity)
+
+    @property
     def looks_around(self) -> bool:
         """Whether its answer about one node depends on what other quotas hold."""
         return self.quota_affinity != _NO_QUOTA_AFFINITY

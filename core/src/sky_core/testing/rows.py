@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from sky_core import ledger
+from sky_core.api.upkeep.zoning import Zoning
 from sky_core.memory import Memory
 from sky_core.model import (
     Book,
@@ -188,6 +189,10 @@ def world(*rows: Row) -> World:
             case JobQueue():
                 made.job_queues[row.name] = row
     _tie(made)
+    zoning = Zoning()
+    for row in made.nodes.values():
+        zoning.node(None, row)
+    zoning.flush(made)
     for name, amounts in allocatable.items():
         made.books[name] = Book(allocatable=amounts)
         made.books[name] = ledger.recount(made, name, amounts)
