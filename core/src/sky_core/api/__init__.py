@@ -1,0 +1,1 @@
+"""Where Kubernetes objects become rows, and decisions become objects again."""

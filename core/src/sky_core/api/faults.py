@@ -1,0 +1,32 @@
+"""What is wrong with an object: which one, where in it, and what. For people."""
+
+import msgspec
+
+
+class Fault(msgspec.Struct, frozen=True, gc=False, order=True):
+    """One fault of one object. `object` is `Kind/name` or `Kind/namespace/name`, `field` a path such as `spec.request`.
+
+    Every part is printable, whatever the object held.
+    """
+
+    object: str
+    field: str
+    fault: str
+
+    def __str__(self) -> str:
+        """One line."""
+        return f"{self.object}: {self.field}: {self.fault}" if self.field else f"{self.object}: {self.fault}"
+
+
+class Invalid(ValueError):  # noqa: N818  it says what the object is, not what we did wrong
+    """An object, or a part of it, cannot be used. It does not say whose: the reader of the whole object does."""
+
+    def __init__(self, field: str, fault: str) -> None:
+        """`field` is the path within the object; empty for the object as a whole."""
+        super().__init__(f"{field}: {fault}")
+        self.field = field
+        self.fault = fault
+
+    def within(self, object_: str) -> Fault:
+        """The fault, with the object that it is of."""
+        return Fault(object_, self.field, self.fault)

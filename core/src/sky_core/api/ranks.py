@@ -1,0 +1,40 @@
+"""A task's rank in its job, its role, and its place in reservations (behaviour.md 1 and 8)."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from sky_core.api.annotations import NUMBERS, REPLICA_TYPE, TASK_INDEX, TASK_SPEC, field, index
+from sky_core.api.faults import Invalid
+from sky_core.model import Instant
+from sky_core.quantity import shown
+from sky_core.selector_text import is_label_value
+
+_FIRST: Final = ("master", "chief", "leader", "launcher")
+_ROLES: Final = {role: place for place, role in enumerate(_FIRST)}
+_DIGITS: Final = re.compile(r"[0-9]{1,63}")
+
+
+def rank_and_place(
+    notes: Mapping[str, str], labels: Mapping[str, str], name: str, created: Instant
+) -> tuple[tuple[object, ...], str, str]:
+    """Rank, place and role of a pod. Ranks of one namespace compare, and no two are equal.
+
+    A task-index comes before all else; two tasks of one index, and whatever else is equal, go by creation and name.
+
+    Raises:
+        Invalid: The task-index or the role is malformed.
+    """
+    role = notes.get(TASK_SPEC) or labels.get(TASK_SPEC) or labels.get(REPLICA_TYPE) or ""
+    if not is_label_value(role):
+        raise Invalid(field(TASK_SPEC), f"{shown(role)} is not a role: at most 63 letters, digits, '-', '_' and '.'")
+    number = _number(labels, name)
+    if (given := index(notes, TASK_INDEX)) is not None:
+        return (0, given, "", False, 0, created, name), str(given), role
+    place = name if number is None else f"{role}/{number}"
+    return (1, _ROLES.get(role.lower(), len(_FIRST)), role, number is None, number or 0, created, name), place, role
+
+
+def _number(labels: Mapping[str, str], name: str) -> int | None:
+    texts = (*(labels.get(key, "") for key in NUMBERS), name.rpartition("-")[2])
+    return next((int(text) for text in texts if _DIGITS.fullmatch(text)), None)

@@ -1,0 +1,67 @@
+"""Keeps jobs: PodGroups, and whoever belongs to them."""
+
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+
+from sky_core.api import jobs
+from sky_core.api.faults import Fault
+from sky_core.api.identity import Key, job_id
+from sky_core.api.jobs import Member
+from sky_core.api.store import Store
+from sky_core.api.upkeep.tables import settle
+from sky_core.api.upkeep.tasks import TaskUpkeep
+from sky_core.model import Job, JobId
+from sky_core.settings import Settings
+from sky_core.world import World
+
+
+class JobUpkeep:
+    """Jobs as the store has their PodGroups and the world their tasks. `faults` are those that show among members."""
+
+    def __init__(self, store: Store, world: World, settings: Settings, tasks: TaskUpkeep) -> None:
+        """Nothing is there."""
+        self._store = store
+        self._world = world
+        self._settings = settings
+        self._tasks = tasks
+        self.faults: dict[JobId, Fault] = {}
+
+    def flush(self, dirty: Mapping[str, set[Key]]) -> None:
+        """Take up changed PodGroups, and jobs whose tasks have changed."""
+        concerned = self._tasks.changed | {job_id(key.namespace, key.name) for key in dirty["PodGroup"]}
+        concerned |= self._by_classes(dirty["PriorityClass"])
+        changes = {id_: self._job(id_) for id_ in concerned}
+        settle(self._world.jobs, changes, lambda id_, job: (job.created, id_))
+        self._tasks.changed.clear()
+        self._tasks.altered.clear()
+
+    def _by_classes(self, dirty: Iterable[Key]) -> set[JobId]:
+        names = {key.name for key in dirty}
+        groups = self._store.groups.items() if names else ()
+        return {job_id(key.namespace, key.name) for key, group in groups if group.priority_class in names}
+
+    def _job(self, id_: JobId) -> Job | None:
+        """The job, one version on where it has changed in more than what became of it."""
+        self.faults.pop(id_, None)
+        namespace, _, name = id_.partition("/")
+        group_key = Key("PodGroup", namespace, name)
+        group = self._store.groups.get(group_key)
+        members = sorted(self._members(id_), key=jobs.by_rank)
+        if group is None and not members:
+            return None
+        if what := jobs.mixed(members, self._settings):
+            subject = group_key if group else Key("Pod", namespace, members[0].task.name)
+            self.faults[id_] = Fault(str(subject), "", what)
+        new = jobs.job(id_, group, members, self._tasks.classes, self._settings)
+        old = self._world.jobs.get(id_)
+        if old is None:
+            return new
+        new = replace(new, version=old.version)
+        became = replace(old, phase=new.phase, waiting_since=new.waiting_since)
+        return new if became == new and id_ not in self._tasks.altered else replace(new, version=old.version + 1)
+
+    def _members(self, id_: JobId) -> Iterable[Member]:
+        for task_id in self._tasks.members.of(id_):
+            task = self._world.tasks[task_id]
+            yield Member(task, self._store.pods[Key("Pod", task.namespace, task.name)])

@@ -1,0 +1,37 @@
+"""Tables whose rows stand in a defined order, whatever order they came in."""
+
+from collections.abc import Callable, Mapping
+from operator import itemgetter
+from typing import Any, TypeVar
+
+_K = TypeVar("_K")
+_R = TypeVar("_R")
+
+
+def settle(table: dict[_K, _R], changes: Mapping[_K, _R | None], order: Callable[[_K, _R], Any]) -> None:
+    """Bring a table up to date in place, its rows in ascending `order`; a change to None removes.
+
+    No two rows may have the same order. What is added at the end costs least: rows that come after the first new one
+    are taken out and put back.
+    """
+    moved: list[tuple[Any, _K, _R]] = []
+    for key, row in changes.items():
+        old = table.get(key)
+        if row is None:
+            table.pop(key, None)
+        elif old is not None and order(key, old) == order(key, row):
+            table[key] = row
+        else:
+            table.pop(key, None)
+            moved.append((order(key, row), key, row))
+    if not moved:
+        return
+    first = min(moved, key=itemgetter(0))[0]
+    while table:
+        key, row = table.popitem()
+        if order(key, row) < first:
+            table[key] = row
+            break
+        moved.append((order(key, row), key, row))
+    moved.sort(key=itemgetter(0))
+    table.update((key, row) for _, key, row in moved)
