@@ -34,7 +34,9 @@ def open_session(context: Context, _: None) -> Functions:
     def room_to_come(who: Comers, node: Node) -> Reason | None:
         """Room in idle, and in what can still become free, beside all others who are to come."""
         book = world.books[node.name]
-        room = book.idle - awaited(world, node.name, but=who.ids)
+        room = book.idle
+        if others := awaited(world, node.name, but=who.ids):
+            room -= others
         if who.load.fits_in(room):
             return None
         return _short(who.load, room + context.frees(node.name), book.allocatable)
