@@ -25,12 +25,13 @@ class Kind(StrEnum):
 
 
 class Condition(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A condition of a Quota as it should read. One that does not hold, and was never written, need not be."""
+    """A condition of a Quota as it should read. `usual`: it says that all is well, and replaces only another."""
 
     type: str
     holds: bool
     reason: str
     message: str = ""
+    usual: bool = False
 
 
 class Mend(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -103,7 +104,7 @@ def _mend(world: World, quota: Quota, pods: list[Task], now: Instant) -> Mend:
     if nodes:
         row = _moved(row, nodes[0])
     row, static = _bound_statically(world, row)
-    whole = Condition(type="Drifted", holds=False, reason="InPlace")
+    whole = Condition(type="Drifted", holds=False, reason="InPlace", usual=True)
     bound = static is not None and static.holds
     return _reading(quota, row, bound, (whole, _capacity(row), *([static] if static is not None else [])))
 
@@ -176,6 +177,7 @@ def _capacity(quota: Quota) -> Condition:
         holds=over,
         reason="ClaimsExceedRequest" if over else "WithinRequest",
         message=f"its claims exceed its request by {excess}" if over else "",
+        usual=not over,
     )
 
 
