@@ -149,8 +149,9 @@ def _known(path: Path, fields: Mapping[str, object], names: Sequence[str]) -> No
 
 
 def _duration(path: Path, value: object, *, least: int = 0) -> Duration:
+    text = _text(path, value)
     try:
-        read = duration(_text(path, value))
+        read = duration(text)
     except ValueError as error:
         raise ConfigurationError(path, str(error)) from None
     if read < least:
