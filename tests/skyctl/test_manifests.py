@@ -55,7 +55,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
 
 
 def test_empty_files_and_documents_say_nothing(tmp_path: Path) -> None:
-    assert loaded(tmp_path, "") == loaded(tmp_path, "---\n---\n# words\n") == Manifests([], [], [])
+    assert loaded(tmp_path, "") == loaded(tmp_path, "---\n---\n# words\n") == Manifests([], (), [])
 
 
 def test_kinds_of_others_are_skipped_with_a_line_each(tmp_path: Path) -> None:
@@ -75,10 +75,24 @@ def test_a_configuration_among_the_manifests_is_told_where_it_belongs(tmp_path: 
     assert "--config" in line
 
 
-def test_timelines_are_set_apart(tmp_path: Path) -> None:
-    text = "apiVersion: simulation.scheduling.infini-ai.com/v1alpha1\nkind: Timeline\nevents: []\n"
-    found = loaded(tmp_path, f"{text}---\n{text}")
-    assert (len(found.timelines), found.objects, found.skipped) == (2, [], [])
+TIMELINE = "apiVersion: simulation.scheduling.infini-ai.com/v1alpha1\nkind: Timeline\nevents:\n"
+
+
+def test_the_events_of_all_timelines_come_in_the_order_of_their_times(tmp_path: Path) -> None:
+    first = f"{TIMELINE}- at: 20s\n  delete: {{kind: Node, name: a}}\n"
+    found = loaded(tmp_path, f"{first}---\n{first.replace('20s', '10s').replace('a}', 'b}')}")
+    assert [str(event.what) for event in found.events] == ["delete Node/b", "delete Node/a"]
+    assert (found.objects, found.skipped) == ([], [])
+
+
+def test_a_timeline_that_makes_no_sense_is_refused_with_its_place_and_path(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"f\.yaml, document 2, line 5: events\[0\]: unknown explode"):
+        loaded(tmp_path, f"{node('a')}---\n{TIMELINE}- at: 20s\n  explode: {{}}\n")
+
+
+def test_timelines_of_others_are_skipped(tmp_path: Path) -> None:
+    (line,) = loaded(tmp_path, "apiVersion: films.example.com/v1\nkind: Timeline\n").skipped
+    assert "Timeline (films.example.com/v1)" in line
 
 
 @pytest.mark.parametrize(
@@ -88,7 +102,6 @@ def test_timelines_are_set_apart(tmp_path: Path) -> None:
         ("- a\n- b", "a list is no Kubernetes object"),
         ("a: 1", "it has no kind"),
         ("kind:\nmetadata: {name: a}", "it has no kind"),
-        ("kind: Node\nmetadata: {name: a}", "no apiVersion; write apiVersion: v1"),
         ("kind: 5", "kind is 5 and must be text"),
         ("apiVersion: 1\nkind: Node", "apiVersion is 1 and must be text"),
         ("apiVersion: v1\nkind: Node", "no metadata.name"),
@@ -96,7 +109,10 @@ def test_timelines_are_set_apart(tmp_path: Path) -> None:
         ("apiVersion: v1\nkind: Node\nmetadata: {name: ''}", "no metadata.name"),
         ("apiVersion: v1\nkind: Node\nmetadata: []", "no metadata.name"),
         ("apiVersion: v1\nkind: Pod\nmetadata: {generateName: a-}", "no metadata.name"),
-        ("apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: 7}", "metadata.namespace of Pod/a is no text"),
+        (
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: 7}",
+            "metadata.namespace of Pod/default/a is no text",
+        ),
     ],
 )
 def test_what_is_no_kubernetes_object_is_refused_with_its_place(tmp_path: Path, text: str, said: str) -> None:

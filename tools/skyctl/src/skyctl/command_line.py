@@ -1,6 +1,5 @@
 """The process's edge: words in, one exit status out, and never a traceback for people."""
 
-import io
 import os
 import signal
 import sys
@@ -8,20 +7,16 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from skyctl.faults import InputError, UsageError
+from skyctl.faults import BROKEN, InputError, UsageError
 from skyctl.help import asked
 from skyctl.terminal import tell
 
 COMMANDS: Final = ("simulate", "demo")
 """Each is the function of its name, in the module of its name."""
 
-DEFECT: Final = 3
-
 
 def main() -> None:
     """Run the command line of this process, and end it."""
-    if isinstance(sys.stdout, io.TextIOWrapper):  # it is None where the caller closed it
-        sys.stdout.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `skyctl … | head` ends as other commands do
     sys.exit(status(sys.argv[1:]))
 
@@ -43,7 +38,7 @@ def status(words: Sequence[str]) -> int:
             traceback.print_exc()
         tell(f"a defect of ours: {type(error).__name__}: {error}")
         tell("please report it with the files that you gave, and what the same command says with SKYCTL_DEBUG=1")
-        return DEFECT
+        return BROKEN
 
 
 def run(words: Sequence[str]) -> int:

@@ -1,6 +1,9 @@
 """What goes wrong with what people bring along. Messages quote their text as it is: whoever shows it makes it safe."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+BROKEN: Final = 3
+"""The exit status that means a defect of ours."""
 
 
 class Place(NamedTuple):

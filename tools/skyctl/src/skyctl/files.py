@@ -29,16 +29,20 @@ def files(paths: Iterable[str]) -> Iterator[File]:
         InputError: One can't be read, is too large, is not UTF-8 text, or a folder has no manifest.
     """
     for path in paths:
-        if path == STDIN:
-            yield File("standard input", _text("standard input", _standard_input()))
-        elif _is_folder(Path(path)):
+        if _is_folder(Path(path)):
             yield from (read(str(inner)) for inner in _manifests(Path(path)))
         else:
             yield read(path)
 
 
 def read(path: str) -> File:
-    """One file."""
+    """One file, or standard input.
+
+    Raises:
+        InputError: It can't be read, is too large, or is not UTF-8 text.
+    """
+    if path == STDIN:
+        return File("standard input", _text("standard input", _standard_input()))
     try:
         with Path(path).open("rb") as file:
             content = file.read(BYTES_MAX + 1)

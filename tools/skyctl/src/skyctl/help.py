@@ -30,10 +30,12 @@ Exit status: 0 it ran; 1 an input could not be read; 2 wrong usage; 3 an invaria
 """
 
 _DEMO: Final = """\
-skyctl demo
+skyctl demo [--manifests]
 
-Plays the example of eight machines behind two switches: where a training job of four workers goes, and why, and what
-keeps another job waiting. It needs no cluster and no files, and writes none.
+Tells the example of eight machines behind two switches: where a training job of four workers goes, and why another
+job waits. It needs no cluster and no files, and writes none.
+
+  --manifests        print the objects of the example, for skyctl simulate -
 """
 
 PAGES: Final[Mapping[str, str]] = {"": _TOP, "simulate": _SIMULATE, "demo": _DEMO}

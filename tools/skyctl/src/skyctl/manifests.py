@@ -3,104 +3,106 @@
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+from sky_core.api.identity import key_of
+from sky_core.api.kinds import kind_of
+from sky_core.simulation import timeline
 from skyctl.documents import Written, written
 from skyctl.faults import Place
-from skyctl.files import files
+from skyctl.files import File, files
 
 Object = dict[str, Any]
 
-_SKY: Final = "scheduling.infini-ai.com/v1alpha1"
-NAMESPACED: Final = {
-    ("v1", "Node"): False,
-    ("v1", "Pod"): True,
-    ("v1", "Namespace"): False,
-    ("v1", "PersistentVolume"): False,
-    ("v1", "PersistentVolumeClaim"): True,
-    ("scheduling.k8s.io/v1", "PriorityClass"): False,
-    ("policy/v1", "PodDisruptionBudget"): True,
-    (_SKY, "Quota"): False,
-    (_SKY, "PodGroup"): True,
-    (_SKY, "Queue"): False,
-    (_SKY, "JobQueue"): False,
-    (_SKY, "NodeTopology"): False,
-}
-"""The kinds that a simulation knows, by apiVersion and kind, and whether they live in a namespace."""
-
-TIMELINE: Final = ("simulation.scheduling.infini-ai.com/v1alpha1", "Timeline")
 _CONFIGURATION: Final = "SchedulerConfiguration"
+_QUOTED_MAX: Final = 40
 
 
 class Manifests(NamedTuple):
-    """What files hold: objects, timelines, and one line for each object of a kind that no simulation knows."""
+    """What files hold: objects, events for later, and one line for each object of a kind that no simulation knows."""
 
     objects: list[Object]
-    timelines: list[Object]
+    events: tuple[timeline.Event, ...]
     skipped: list[str]
 
 
 def load(paths: Iterable[str]) -> Manifests:
-    """The objects in these files and folders, or in standard input, in the order in which they stand there.
+    """What these files and folders hold, or standard input.
 
     Raises:
-        InputError: A file can't be read or is neither YAML nor JSON, a document is no Kubernetes object, or an object
-            is given twice.
+        InputError: One can't be read, or as for `loaded`.
     """
-    found = Manifests([], [], [])
+    return loaded(files(paths))
+
+
+def loaded(given: Iterable[File]) -> Manifests:
+    """What these files hold, in the order in which it stands there.
+
+    Raises:
+        InputError: A file is neither YAML nor JSON, a document is no Kubernetes object or no Timeline, or an object is
+            given twice.
+    """
+    objects: list[Object] = []
+    timelines: list[Object] = []
+    skipped: list[str] = []
     first: dict[str, Place] = {}
-    for file in files(paths):
-        for document in written(file):
-            kind = _kind(document)
-            if kind == TIMELINE:
-                found.timelines.append(document.value)
-                continue
-            if kind not in NAMESPACED:
-                found.skipped.append(_skipped(document))
-                continue
-            identity = _identity(document, namespaced=NAMESPACED[kind])
-            if identity in first:
-                what = f"{identity} is given twice, first in {first[identity]}; remove one of the two"
-                raise document.place.wrong(what)
-            first[identity] = document.place
-            found.objects.append(document.value)
-    return found
+    for file in given:
+        for place, value in map(_object, written(file)):
+            if _is_timeline(value):
+                timelines.append(_timeline(place, value))
+            elif kind_of(key_of(value), value) is None:
+                skipped.append(_skipped(place, value))
+            else:
+                identity = _identity(place, value)
+                if identity in first:
+                    raise place.wrong(f"{identity} is given twice, first in {first[identity]}; remove one of the two")
+                first[identity] = place
+                objects.append(value)
+    return Manifests(objects, timeline.events(timelines), skipped)
 
 
-def _kind(document: Written) -> tuple[str, str]:
-    """The apiVersion and the kind of an object; `("", kind)` where a kind of others has no apiVersion."""
+def _object(document: Written) -> tuple[Place, Object]:
     place, value = document
     if not isinstance(value, dict):
-        said = "a list" if isinstance(value, list) else f"{repr(value)[:40]}"
+        said = "a list" if isinstance(value, list) else _quoted(value)
         raise place.wrong(f"{said} is no Kubernetes object; one has apiVersion, kind and metadata.name")
-    kind, version = value.get("kind") or "", value.get("apiVersion") or ""
-    for field, text in (("kind", kind), ("apiVersion", version)):
-        if not isinstance(text, str):
-            raise place.wrong(f"{field} is {repr(text)[:40]} and must be text; quote it")
-    if not kind:
+    for field in ("kind", "apiVersion"):
+        if not isinstance(value.get(field) or "", str):
+            raise place.wrong(f"{field} is {_quoted(value[field])} and must be text; quote it")
+    if not value.get("kind"):
         raise place.wrong("no Kubernetes object: it has no kind; one has apiVersion, kind and metadata.name")
-    if not version and (versions := [known for known, name in NAMESPACED if name == kind]):
-        raise place.wrong(f"this {kind} has no apiVersion; write apiVersion: {versions[0]}")
-    return version, kind
+    return place, value
 
 
-def _identity(document: Written, *, namespaced: bool) -> str:
+def _is_timeline(value: Object) -> bool:
+    group = (value.get("apiVersion") or timeline.API_VERSION).partition("/")[0]
+    return value["kind"] == timeline.KIND and group == timeline.API_VERSION.partition("/")[0]
+
+
+def _timeline(place: Place, value: Object) -> Object:
+    """The timeline, if it can be read."""
+    try:
+        timeline.events([value])
+    except timeline.TimelineError as error:
+        raise place.wrong(str(error)) from None
+    return value
+
+
+def _identity(place: Place, value: Object) -> str:
     """Kind/name or Kind/namespace/name, for people and to tell objects apart."""
-    place, value = document
-    kind, meta = value["kind"], value.get("metadata")
-    name = meta.get("name") if isinstance(meta, dict) else None
-    namespace = meta.get("namespace", "default") if isinstance(meta, dict) else "default"
-    if not isinstance(name, str) or not name:
-        raise place.wrong(
-            f"this {kind} has no metadata.name, or one that is no text; give it a name, quoted if need be"
-        )
-    if not isinstance(namespace, str):
-        raise place.wrong(f"metadata.namespace of {kind}/{name} is no text; quote it")
-    return "/".join((kind, *([namespace] if namespaced else []), name))
+    key = key_of(value)
+    if not key.name:
+        what = f"this {key.kind} has no metadata.name, or one that is no text; give it a name, quoted if need be"
+        raise place.wrong(what)
+    if not isinstance(value["metadata"].get("namespace") or "", str):
+        raise place.wrong(f"metadata.namespace of {key} is no text; quote it")
+    return str(key)
 
 
-def _skipped(document: Written) -> str:
-    place, value = document
+def _skipped(place: Place, value: Object) -> str:
     kind = value["kind"]
     if kind == _CONFIGURATION:
         return f"{place}: skipped: a {kind} is given with --config"
-    of = value.get("apiVersion") or "no apiVersion"
-    return f"{place}: skipped: a simulation has no use for {kind} ({of})"
+    return f"{place}: skipped: a simulation has no use for {kind} ({value.get('apiVersion') or 'no apiVersion'})"
+
+
+def _quoted(value: object) -> str:
+    return repr(value)[:_QUOTED_MAX]

@@ -25,6 +25,16 @@ def tell(message: str) -> None:
     print(f"skyctl: {plain(message)}", file=sys.stderr)
 
 
+def answer(text: str) -> None:
+    """Print what was asked for: as UTF-8 wherever it goes, but for a terminal that reads something else."""
+    if sys.stdout is None:  # closed by the caller
+        return
+    encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A line that says what is going on, for as long as it is; nothing where nobody sits at a terminal."""

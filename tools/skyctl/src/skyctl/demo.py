@@ -1,0 +1,83 @@
+"""`skyctl demo`: the example of eight machines, told on a terminal."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from sky_core.model import Instant
+from sky_core.simulation.run import run
+from skyctl.configuration import configured
+from skyctl.faults import BROKEN
+from skyctl.files import File
+from skyctl.manifests import loaded
+from skyctl.scene import Scene
+from skyctl.staging import staged
+from skyctl.table import job, printed, zones
+from skyctl.terminal import answer, tell
+
+MANIFESTS: Final = Path(__file__).with_name("eight-nodes.yaml")
+_EXAMPLES: Final = Path("examples")
+_GANG, _STUCK = "default/worker", "default/big"
+
+
+def demo(*, manifests: bool = False) -> int:
+    """Tell the example, or print the objects that it is about; the exit status."""
+    text = MANIFESTS.read_text(encoding="utf-8")
+    if manifests:
+        answer(text)
+        return 0
+    policy = configured(None)
+    given = loaded([File(MANIFESTS.name, text)])
+    report = run(given.objects, given.events, policy, policy.settings, now=Instant(0), cycles=100)
+    answer(printed(_story(staged(report, policy.settings))))
+    for violation in report.violations:
+        tell(f"a defect of ours, please report it: {violation}")
+    return BROKEN if report.violations else 0
+
+
+def _story(scene: Scene) -> Iterator[RenderableType]:
+    yield Text("Eight machines with eight cards each, behind two switches. Two jobs want cards:", "bold")
+    yield "  worker  four workers with one card each, one after the other in a ring"
+    yield "  big     six workers with six cards each, behind one switch or not at all"
+    yield from zones(scene)
+    yield from ("", Text("worker runs: task to quota to node, ranks in the order of the machines", "bold"))
+    yield _hops(scene, _GANG)
+    yield from ("", Text("big waits, holds nothing, and says why", "bold"))
+    for one in scene.jobs:
+        if one.name == _STUCK:
+            yield from job(one)
+    yield from ("", Text("try next", "bold"))
+    for what, command in _next(_command()):
+        yield f"  {what}"
+        yield Text(f"    {command}", "cyan", no_wrap=True, overflow="ignore")
+
+
+def _hops(scene: Scene, of: str) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for quota in scene.quotas:
+        for pod in quota.tasks:
+            if pod.startswith(of):
+                grid.add_row("", pod, "->", quota.name, "->", quota.node)
+    return grid
+
+
+def _next(command: str) -> Iterator[tuple[str, str]]:
+    shown = f"{command} demo --manifests"
+    yield "let big take two switches:", f"{shown} | sed 's/: required/: preferred/' | {command} simulate -"
+    yield "look at it in a browser:", f"{shown} | {command} simulate - -o html > demo.html"
+    if _EXAMPLES.is_dir():
+        yield (
+            "see what else there is:",
+            f"head -n 12 {_EXAMPLES}/*.yaml; {command} simulate {_EXAMPLES}/elastic-job.yaml",
+        )
+
+
+def _command() -> str:
+    """How this command is called from here."""
+    return "skyctl" if shutil.which("skyctl") else sys.argv[0]

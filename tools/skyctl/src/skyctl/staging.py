@@ -1,0 +1,134 @@
+"""The report of a simulation made into a scene."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from sky_core.model import Book, JobId, Task
+from sky_core.model import Node as NodeRow
+from sky_core.resources import render
+from sky_core.settings import Settings
+from sky_core.simulation.report import Report
+from sky_core.world import World
+from skyctl.scene import Card, Job, Machine, Quota, Reason, Scene, Use, Zone
+from skyctl.story import chapters, setbacks
+
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
+_THOUSAND: Final = 1000
+
+
+def staged(report: Report, settings: Settings) -> Scene:
+    """Where everything ended up, and how it came about."""
+    world, letters = report.world, _job_letters(report.world)
+    contract: Mapping[str, Any] = report.contract
+    zones = _zones(world, letters, settings)
+    return Scene(
+        cycles=contract["cycles"],
+        zones=zones,
+        jobs=_jobs(world, contract["jobs"], letters, {zone.key: zone.letter for zone in zones}),
+        quotas=tuple(_quota(name, quota) for name, quota in contract["quotas"].items()),
+        story=chapters(report.steps),
+        setbacks=setbacks(report.steps),
+        faults=(*(f"{f['object']}: {f['field']}: {f['fault']}" for f in contract["invalid"]), *contract["warnings"]),
+    )
+
+
+def _zones(world: World, letters: Mapping[JobId, str], settings: Settings) -> tuple[Zone, ...]:
+    """Zones by their first machine, then the machines that are in none."""
+    machines: dict[str | None, list[Machine]] = defaultdict(list)
+    for node in sorted(world.nodes.values(), key=lambda node: node.order):
+        machines[node.zone].append(_machine(world, node, letters, settings))
+    keys = sorted(machines, key=lambda key: key is None)
+    return tuple(
+        Zone("" if key is None else _zone_letter(at), key, tuple(machines[key])) for at, key in enumerate(keys)
+    )
+
+
+def _machine(world: World, node: NodeRow, letters: Mapping[JobId, str], settings: Settings) -> Machine:
+    book = world.books[node.name]
+    resource = _card_resource(book, settings)
+    tasks = sorted((world.tasks[id_] for id_ in world.tasks_on.get(node.name, ())), key=lambda task: task.key)
+    there = book.allocatable[resource] // _THOUSAND
+    taken = sorted(_taken(tasks, resource, letters), key=lambda card: list(Use).index(card.use))
+    free = max(0, there - len(taken))
+    unpromised = min(free, max(0, book.quota_idle[resource] // _THOUSAND))
+    cards = [*taken[:there], *[_card(Use.PROMISED)] * (free - unpromised), *[_card(Use.IDLE)] * unpromised]
+    shown = [task.key for task in tasks if task.job is not None or task.shape.load[resource]]
+    return Machine(node.name, node.spec, tuple(cards), tuple(shown), tuple(_notes(node, book, resource, len(taken))))
+
+
+def _card_resource(book: Book, settings: Settings) -> str:
+    """What counts as a card on this node: what spot cards are backed by, else the most numerous device."""
+    if book.allocatable[settings.spot_backed_by]:
+        return settings.spot_backed_by
+    devices = book.allocatable.extended().without({*settings.rdma_resources, settings.spot_resource})
+    return max(devices.units, key=lambda name: (devices[name], name), default=settings.spot_backed_by)
+
+
+def _taken(tasks: Iterable[Task], resource: str, letters: Mapping[JobId, str]) -> Iterator[Card]:
+    for task in tasks:
+        cards = -(-task.shape.load[resource] // _THOUSAND)
+        if task.job is None:
+            yield from [_card(Use.FOREIGN, task.key)] * cards
+        elif task.shape.spot is not None:
+            yield from [_card(Use.SPOT, task.key)] * cards
+        else:
+            yield from [Card(Use.JOB, letters[task.job], task.key)] * cards
+
+
+def _card(use: Use, pod: str = "") -> Card:
+    return Card(use, use.sign, pod)
+
+
+def _notes(node: NodeRow, book: Book, resource: str, taken: int) -> Iterator[str]:
+    if not node.ready:
+        yield "not ready"
+    if node.unschedulable:
+        yield "cordoned"
+    if not book.allocatable[resource]:
+        yield f"cpu {render('cpu', book.idle['cpu'])} of {render('cpu', book.allocatable['cpu'])} idle"
+    if taken > (there := book.allocatable[resource] // _THOUSAND):
+        yield f"{taken} cards in use, {there} there"
+    if (short := -book.quota_idle[resource]) > 0:
+        yield f"{render(resource, short)} more promised than there is"
+
+
+def _job_letters(world: World) -> dict[JobId, str]:
+    """A letter for every job that has cards, by name; after z comes a again."""
+    with_cards = {
+        task.job
+        for tasks in world.tasks_on.values()
+        for task in map(world.tasks.__getitem__, tasks)
+        if task.job is not None and task.shape.spot is None and task.shape.load.extended()
+    }
+    ordered = sorted(with_cards, key=lambda id_: world.jobs[id_].key)
+    return {id_: _LETTERS[at % len(_LETTERS)] for at, id_ in enumerate(ordered)}
+
+
+def _zone_letter(at: int) -> str:
+    """A … Z, AA, AB …, as spreadsheets count columns."""
+    more, last = divmod(at, len(_LETTERS))
+    return (_zone_letter(more - 1) if more else "") + _LETTERS[last].upper()
+
+
+def _jobs(
+    world: World, told: Mapping[str, Any], letters: Mapping[JobId, str], zones: Mapping[str | None, str]
+) -> tuple[Job, ...]:
+    return tuple(
+        Job(
+            letter=letters.get(job.id, ""),
+            name=job.key,
+            phase=told[job.key]["phase"],
+            rung=told[job.key]["rung"],
+            zones=tuple(zones[key] for key in told[job.key]["zones"]),
+            placed=sum(world.tasks[id_].placed for id_ in job.tasks),
+            pods=len(job.tasks),
+            reasons=tuple(Reason(reason["code"], reason["message"]) for reason in told[job.key]["reasons"]),
+        )
+        for job in sorted(world.jobs.values(), key=lambda job: job.key)
+    )
+
+
+def _quota(name: str, quota: Mapping[str, Any]) -> Quota:
+    allocated = ", ".join(f"{amount} {resource}" for resource, amount in quota["allocated"].items())
+    return Quota(name, quota["node"] or "", allocated or "nothing", tuple(quota["tasks"]), tuple(quota["reserved"]))
