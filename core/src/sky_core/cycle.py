@@ -30,7 +30,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `decisions`: quota writes, evictions, binds, to be performed in this order, a job's binds after its writes are
     acknowledged. `verdicts`: every job with a task of ours.
-    `cut_short`: some job was tried before its back-off had ended. `defects`: what went wrong in us, per job set aside.
+    `cut_short`: some job was tried before its back-off had ended, or is to be, since claims that it might have had were
+    given back after its turn. `defects`: what went wrong in us, per job set aside.
     """
 
     decisions: tuple[Decision, ...]
@@ -61,7 +62,7 @@ def schedule(
         outcome = Outcome(
             decisions=cycle.decisions(),
             verdicts=_verdicts(session),
-            cut_short=bool(session.hastened),
+            cut_short=bool(session.hastened) or any(_robbed(session, id_) for id_ in session.world.jobs),
             defects=tuple(session.defects),
         )
         return outcome, _remember(session)
@@ -105,11 +106,15 @@ def _remember(session: Session) -> Memory:
     return Memory(attempts=kept)
 
 
+def _robbed(session: Session, job: JobId) -> bool:
+    """Whether a job was refused for want of a quota, and claims were given back in this cycle: a change for it."""
+    return session.gave_back and Code.INSUFFICIENT_QUOTA in session.standing(job).verdict().codes()
+
+
 def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
     world, standing = session.world, session.standing(job.id)
     verdict = standing.verdict()
-    robbed = session.gave_back and Code.INSUFFICIENT_QUOTA in verdict.codes()
-    wait = next_wait(last, reset=robbed or job.id in session.hastened)
+    wait = next_wait(last, reset=_robbed(session, job.id) or job.id in session.hastened)
     since = None
     if standing.waits_for_zone:
         since = (last.waiting_since if last is not None else None) or job.waiting_since or session.now
