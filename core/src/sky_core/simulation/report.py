@@ -67,12 +67,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """What came of it.
 
-    `contract` is the JSON object of contracts.md. `allocatable` is by node, `requests` by pod, both as texts.
+    `contract` is the JSON object of contracts.md, `world` what it was made from. `allocatable` is by node, `requests`
+    by pod, both as texts.
     `skipped` has one line for each object of a kind that a simulation has no use for. `violations` are invariants that
     a cycle broke, and defects that it met: it must be empty.
     """
 
     contract: dict[str, object]
+    world: World
     steps: tuple[Step, ...]
     allocatable: dict[str, dict[str, str]]
     requests: dict[str, dict[str, str]]

@@ -150,6 +150,7 @@ class Simulation:
         )
         return Report(
             contract=contract(end, self._steps),
+            world=world,
             steps=tuple(self._steps),
             allocatable=allocatable(world),
             requests=requests(world),
