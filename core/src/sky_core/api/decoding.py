@@ -7,7 +7,6 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from sky_core.api.faults import Invalid
-from sky_core.quantity import shown
 
 _T = TypeVar("_T")
 
@@ -40,8 +39,7 @@ def decoded(raw: Mapping[str, Any], kind: type[_T]) -> _T:
 
 
 def _worded(what: str) -> str:
-    words = what.replace("`", "").replace("null", "nothing")
-    return shown(words)[1:-1] if not words.isprintable() else words[0].lower() + words[1:]
+    return what[0].lower() + what[1:].replace("`", "").replace("null", "nothing")
 
 
 def _without_nulls(value: Any, done: dict[int, Any], depth: int) -> Any:

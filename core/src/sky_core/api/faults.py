@@ -1,6 +1,10 @@
 """What is wrong with an object: which one, where in it, and what. For people."""
 
+from typing import Final
+
 import msgspec
+
+_LONGEST: Final = 400
 
 
 class Fault(msgspec.Struct, frozen=True, gc=False, order=True):
@@ -29,4 +33,11 @@ class Invalid(ValueError):  # noqa: N818  it says what the object is, not what w
 
     def within(self, object_: str) -> Fault:
         """The fault, with the object that it is of."""
-        return Fault(object_, self.field, self.fault)
+        return Fault(object_, presentable(self.field), presentable(self.fault))
+
+
+def presentable(text: str) -> str:
+    """Text that people can be shown: escaped where it can't be printed, cut where it is too long."""
+    if not text.isprintable():
+        text = ascii(text[:_LONGEST])[1:-1]
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."

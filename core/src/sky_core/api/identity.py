@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from sky_core.api.faults import Invalid
+from sky_core.api.faults import Invalid, presentable
 from sky_core.model import JobId
 from sky_core.quantity import shown
 
@@ -27,7 +27,7 @@ class Key(NamedTuple):
     def __str__(self) -> str:
         """`Kind/name` or `Kind/namespace/name`, printable whatever the parts are."""
         parts = (self.kind, self.namespace, self.name) if self.namespace else (self.kind, self.name)
-        return "/".join(map(printable, parts))
+        return "/".join(map(presentable, parts))
 
 
 def key_of(raw: Mapping[str, Any]) -> Key:
@@ -103,11 +103,6 @@ def lone(pod: str) -> str:
 def job_name(job: JobId) -> str:
     """What the job is called in its namespace: the inverse of `job_id`, for `status.tasks[].job`."""
     return job.partition("/")[2]
-
-
-def printable(text: str) -> str:
-    """A name as it is, if people can be shown it; else quoted, escaped and cut."""
-    return text if len(text) <= _TEXT_MAX and text.isprintable() else shown(text)
 
 
 def _text(value: object) -> str:

@@ -192,7 +192,7 @@ def _mounts(conditions: tuple[meta.Condition, ...], optional: _Tolerance) -> dic
     mounts = {}
     for one in sorted(conditions, key=lambda one: one.type):
         if one.type.startswith(MOUNT):
-            place = f"status.conditions[{identity.printable(one.type)}].lastHeartbeatTime"
+            place = f"status.conditions[{one.type}].lastHeartbeatTime"
             text = one.last_heartbeat_time or one.last_transition_time
             beat = optional(None, partial(instant_at, place, text))
             if beat is not None:
