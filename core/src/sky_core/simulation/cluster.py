@@ -1,5 +1,6 @@
 """The cluster's part: objects by key, and what an API server, kubelets and controllers do with them."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -28,15 +29,15 @@ OK: Final = "ok"
 class Cluster:
     """Everything that a cycle sees, and everything that becomes of its decisions.
 
-    `step` counts the cycles, from 1; what is there before the first is of step 0. `changed` says whether anything that
-    a later cycle may decide on has changed since it was last lowered.
+    `step` counts the cycles, from 1; what is there before the first is of step 0. `changes` counts the changes so far
+    that a later cycle may decide on.
     """
 
     def __init__(self, settings: Settings, now: Instant) -> None:
         """An empty cluster."""
         self.now = now
         self.step = 0
-        self.changed = False
+        self.changes = 0
         self.objects: dict[Key, Object] = {}
         self.intake = Intake(settings)
         self._leaving: dict[Key, int] = {}
@@ -121,11 +122,11 @@ class Cluster:
         key = Key("PodGroup", job.namespace, job.name)
         if not job.grouped or key not in self.objects:
             return
-        world, raw, changed = self.world, self.objects[key], self.changed
+        world, raw, changes = self.world, self.objects[key], self.changes
         phase, counts = status.phase(world, job, verdict), status.task_counts(world, job)
         told = pod_group_status(phase, counts, verdict, next_attempt, conditions(raw), self.now)
         self._put(key, written(raw, ("status",), told))
-        self.changed = changed
+        self.changes = changes
 
     def bind(self, task: Task, node: NodeName, quota: QuotaName | None) -> str:
         """Bind a pod, and answer as the API server does: `ok`, or why not."""
@@ -152,11 +153,12 @@ class Cluster:
 
     def start_pods(self) -> None:
         """The kubelets' part: pods that have got a node run."""
-        nodes = {key.name for key in self.objects if key.kind == "Node"}
-        for key in [key for key in self._starting if text(part(self.objects[key], "spec"), "nodeName") in nodes]:
+        for key in list(self._starting):
             raw = self.objects[key]
-            status = {**part(raw, "status"), "phase": "Running", "startTime": rfc3339(self.now)}
-            self._put(key, {**raw, "status": status})
+            if Key("Node", "", text(part(raw, "spec"), "nodeName")) not in self.objects:
+                continue
+            running = {**part(raw, "status"), "phase": "Running", "startTime": rfc3339(self.now)}
+            self._put(key, written(raw, ("status",), running))
 
     def clear_away(self) -> None:
         """Pods that were told to go in an earlier step are gone."""
@@ -173,8 +175,8 @@ class Cluster:
         meta["creationTimestamp"] = (
             meta.get("creationTimestamp") or before.get("creationTimestamp") or rfc3339(self.now)
         )
-        if key.kind == "Namespace":
-            meta["labels"] = {**part(meta, "labels"), "kubernetes.io/metadata.name": key.name}
+        if key.kind == "Namespace" and isinstance(meta.setdefault("labels", {}), Mapping):
+            meta["labels"] = {**meta["labels"], "kubernetes.io/metadata.name": key.name}
         new: Object = {**raw, "metadata": meta}
         if old is None or before.get("uid") != meta["uid"]:
             return new
@@ -205,7 +207,7 @@ class Cluster:
             return
         self.objects[key] = raw
         self.intake.put(raw)
-        self.changed = True
+        self.changes += 1
         if key.kind == "Pod":
             self._watch(key, raw)
 
@@ -224,7 +226,7 @@ class Cluster:
         self.intake.remove(*key)
         self._leaving.pop(key, None)
         self._starting.pop(key, None)
-        self.changed = True
+        self.changes += 1
 
 
 def _still_bound(new: Object, old: Object) -> Object:

@@ -2,14 +2,15 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
-from sky_core import drift, reservations, waiting
+from sky_core import drift, invariants, reservations, waiting
 from sky_core.api.identity import Key, key_of
 from sky_core.api.instants import instant
 from sky_core.api.kinds import GROUP, kind_of
 from sky_core.cycle import Outcome, schedule
 from sky_core.decisions import BindTask, EvictTask, WriteQuota
+from sky_core.invariants import Violation
 from sky_core.memory import Memory
 from sky_core.model import Instant, JobId
 from sky_core.policy import Policy
@@ -31,13 +32,9 @@ from sky_core.simulation.report import (
 )
 from sky_core.simulation.timeline import Apply, Delete, Event, FailNextBind, Finish
 from sky_core.status import waits_for_zone
-from sky_core.world import World
 
 LONG_AGO: Final = instant("2000-01-01T00:00:00Z")
 """When a simulation begins whose objects say nothing of time."""
-
-_FORGIVEN: Final = frozenset({"I1", "I2"})
-"""Invariants that what others do may break, so that they count only where a cycle made it so."""
 
 
 class SameObjectTwiceError(ValueError):
@@ -90,6 +87,8 @@ class Simulation:
         self._later = deque(timeline)
         self._memory = Memory()
         self._verdicts: dict[JobId, Verdict] = {}
+        self._told: dict[JobId, tuple[Verdict, Instant | None, int]] = {}
+        self._in_order = -1
         self._steps: list[Step] = []
         self._skipped: list[str] = []
         self._warnings: list[str] = []
@@ -100,18 +99,19 @@ class Simulation:
         by_key: dict[Key, Object] = {}
         for raw in objects:
             key = key_of(raw)
-            if key in by_key:
-                raise SameObjectTwiceError(str(key))
-            by_key[key] = raw
+            if self._knows(raw):
+                if key in by_key:
+                    raise SameObjectTwiceError(str(key))
+                by_key[key] = raw
         by_key.setdefault(Key("Queue", "", "default"), _DEFAULT_QUEUE)
         for key in sorted(by_key):
-            self._apply(by_key[key])
+            self._cluster.apply(by_key[key])
 
     def cycle(self) -> bool:
         """Run a cycle and the step after it; True if nothing more would happen."""
         cluster = self._cluster
         cluster.step += 1
-        cluster.changed = False
+        before = cluster.changes
         outcome, self._memory = schedule(cluster.world, self._memory, self._policy, cluster.now)
         self._violations += [f"cycle {cluster.step}: {defect}" for defect in outcome.defects]
         told = self._news(outcome)
@@ -133,7 +133,7 @@ class Simulation:
         if writes or binds or evictions or events or told:
             self._steps.append(step)
         cluster.now = Instant(cluster.now + self._settings.period)
-        return not outcome.decisions and not cluster.changed and not self._expects_more(outcome)
+        return not outcome.decisions and cluster.changes == before and not self._expects_more(outcome)
 
     def report(self) -> Report:
         """What has come of it so far."""
@@ -158,13 +158,13 @@ class Simulation:
             violations=tuple(self._violations),
         )
 
-    def _apply(self, raw: Object) -> None:
-        """Apply an object, if it is of a kind that anybody here looks at."""
+    def _knows(self, raw: Object) -> bool:
+        """Whether an object is of a kind that anybody here looks at; the others are told of."""
         key = key_of(raw)
         if kind_of(key, raw) is not None:
-            self._cluster.apply(raw)
-        else:
-            self._skipped.append(f"{key} ({text(raw, 'apiVersion')}): a simulation has no use for it")
+            return True
+        self._skipped.append(f"{key}: skipped: a simulation has no use for {key.kind} ({text(raw, 'apiVersion')})")
+        return False
 
     def _news(self, outcome: Outcome) -> tuple[Told, ...]:
         """The verdicts that say something else than before. That a job backs off is no news."""
@@ -187,7 +187,7 @@ class Simulation:
         if not outcome.decisions:
             return writes, evictions, binds
         tasks, jobs = dict(cluster.world.tasks), cluster.world.jobs
-        before = set(_violations(cluster.world))
+        self._note(invariants.check_decisions(cluster.world, outcome.decisions, cluster.now))
         for decision in outcome.decisions:
             match decision:
                 case WriteQuota():
@@ -200,24 +200,33 @@ class Simulation:
                     task = tasks[decision.task]
                     result = cluster.bind(task, decision.node, decision.quota)
                     binds.append(Bind(pod=task.key, node=decision.node, result=result))
-        broken = [v for v in _violations(cluster.world) if v.invariant not in _FORGIVEN or v not in before]
-        self._violations += [f"cycle {cluster.step}: {v.invariant}: {v.object}: {v.fault}" for v in broken]
+        self._note(invariants.check(cluster.world))
         return writes, evictions, binds
+
+    def _note(self, violations: Iterable[Violation]) -> None:
+        step = self._cluster.step
+        self._violations += [f"cycle {step}: {v.invariant}: {v.object}: {v.fault}" for v in violations]
 
     def _tell(self, outcome: Outcome) -> None:
         """Write what the scheduler tells of its jobs."""
-        cluster, attempts = self._cluster, self._memory.attempts
+        cluster, attempts, told = self._cluster, self._memory.attempts, self._told
+        self._told = {}
         for id_, verdict in outcome.verdicts.items():
             attempt = attempts.get(id_)
-            cluster.report_job(cluster.world.jobs[id_], verdict, attempt.next if attempt is not None else None)
+            news = (verdict, attempt.next if attempt is not None else None, cluster.changes)
+            if told.get(id_) != news:
+                cluster.report_job(cluster.world.jobs[id_], verdict, news[1])
+            self._told[id_] = news
 
     def _repair(self) -> list[QuotaWritten]:
         """What quota-fixer and then reservation-gc write."""
         cluster, writes = self._cluster, []
-        for mend in drift.plan(cluster.world, cluster.now):
-            cluster.mend_quota(mend)
-            if mend.drifted:
-                writes.append(QuotaWritten(quota=mend.write.quota, node=mend.write.node, by="quota-fixer"))
+        if cluster.changes != self._in_order:
+            for mend in drift.plan(cluster.world, cluster.now):
+                cluster.mend_quota(mend)
+                if mend.drifted:
+                    writes.append(QuotaWritten(quota=mend.write.quota, node=mend.write.node, by="quota-fixer"))
+            self._in_order = cluster.changes
         for write in reservations.collected(cluster.world, cluster.now):
             cluster.write_quota(write)
             writes.append(QuotaWritten(quota=write.quota, node=write.node, by="reservation-gc"))
@@ -237,7 +246,8 @@ class Simulation:
         """Whether there was something for the event to happen to."""
         match event.what:
             case Apply(raw):
-                self._apply(raw)
+                if self._knows(raw):
+                    self._cluster.apply(raw)
                 return True
             case Delete(key):
                 return self._cluster.delete(key)
@@ -283,11 +293,3 @@ def _latest(objects: Iterable[Object]) -> Instant:
         except ValueError:
             continue
     return max(readable, default=found)
-
-
-def _violations(world: World) -> tuple[Any, ...]:
-    try:
-        from sky_core import invariants  # type: ignore  # noqa: PLC0415
-    except ImportError:
-        return ()
-    return invariants.check(world)
