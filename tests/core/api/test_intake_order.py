@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sky_core import ledger
 from sky_core.api.intake import Intake
+from sky_core.invariants import check
 from sky_core.settings import PREFIX, Settings
 from sky_core.testing.likeness import likeness
 from sky_core.testing.objects import (
@@ -181,16 +181,12 @@ def test_the_world_depends_on_the_objects_and_not_on_how_they_came(
 
 
 @given(histories())
-def test_every_book_equals_a_recount(history: list[tuple[str, Object]]) -> None:
+def test_what_is_kept_beside_the_rows_equals_a_recount(history: list[tuple[str, Object]]) -> None:
     intake = Intake(Settings())
     for verb, object_ in history:
         if verb == "put":
             intake.put(object_)
         elif verb == "remove":
             intake.remove(*key(object_))
-        world = intake.world()
 
-        assert world.books == {
-            name: ledger.recount(world, name, world.books[name].allocatable) for name in sorted(world.nodes)
-        }
-        assert sum((book.allocatable["nvidia.com/gpu"] for book in world.books.values()), 0) == world.total[GPU]
+        assert check(intake.world()) == ()

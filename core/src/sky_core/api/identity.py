@@ -24,6 +24,11 @@ class Key(NamedTuple):
     namespace: str
     name: str
 
+    @property
+    def is_proper(self) -> bool:
+        """Whether a server could have an object of this key."""
+        return is_name(self.name) and (self.kind not in NAMESPACED or is_name(self.namespace))
+
     def __str__(self) -> str:
         """`Kind/name` or `Kind/namespace/name`, printable whatever the parts are."""
         parts = (self.kind, self.namespace, self.name) if self.namespace else (self.kind, self.name)

@@ -76,7 +76,7 @@ def read(key: Key, raw: Mapping[str, Any]) -> GroupReading:
 
 def spoilt(key: Key, fault: Fault) -> GroupReading | None:
     """A malformed PodGroup: the job is there, so that its pods are told."""
-    return GroupReading(namespace=key.namespace, name=key.name, fault=str(fault)) if key.name else None
+    return GroupReading(namespace=key.namespace, name=key.name, fault=str(fault)) if key.is_proper else None
 
 
 def job(

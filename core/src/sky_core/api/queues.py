@@ -37,7 +37,7 @@ def read_queue(raw: Mapping[str, Any]) -> Queue:
 
 def spoilt_queue(key: Key, fault: Fault) -> Queue | None:
     """A malformed Queue: it is there, so that its jobs are told."""
-    return Queue(name=QueueName(key.name), created=Instant(0), fault=str(fault)) if key.name else None
+    return Queue(name=QueueName(key.name), created=Instant(0), fault=str(fault)) if key.is_proper else None
 
 
 def read_job_queue(raw: Mapping[str, Any]) -> JobQueue:

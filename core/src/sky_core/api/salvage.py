@@ -19,8 +19,8 @@ _NOWHERE: Final[Mapping[str, Any]] = {}
 
 
 def pod(key: Key, raw: Mapping[str, Any], settings: Settings, fault: Fault) -> PodReading | None:
-    """What a malformed pod takes of its node, and whose it is; None for one without a name."""
-    if not key.name:
+    """What a malformed pod takes of its node, and whose it is; None for one that has no proper name."""
+    if not key.is_proper:
         return None
     meta, spec, status = (_part(raw, name) for name in ("metadata", "spec", "status"))
     notes = _part(meta, "annotations")

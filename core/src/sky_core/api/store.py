@@ -68,6 +68,7 @@ class Store:
         if kind is None:
             self.strangers.add(key)
             return
+        self.strangers.discard(key)
         found, faults = kind.reading(key, raw, self._settings)
         if isinstance(found, PodReading):
             found = found.with_shape(self.shape(found.task.shape))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from sky_core.api import pods
-from sky_core.api.annotations import NO_WISH
+from sky_core.api.annotations import NO_WISH, Wish
 from sky_core.api.faults import Fault
 from sky_core.api.identity import Key
 from sky_core.api.pods import PodReading
@@ -42,6 +42,7 @@ class TaskUpkeep:
         self.altered: set[JobId] = set()
         self.faults: dict[Key, Fault] = {}
         self._known: dict[Key, PodReading] = {}
+        self._wishes: dict[Key, Wish] = {}
         self._ids: dict[Key, TaskId] = {}
         self._by_uid: Index[TaskId, Key] = Index()
         self._by_claim: Index[Key, Key] = Index()
@@ -57,7 +58,8 @@ class TaskUpkeep:
         for uid in tied:
             concerned.update(self._by_uid.of(uid))
         for key in dirty["PodGroup"]:
-            concerned.update(self._by_group.of(key))
+            if self._wishes_anew(key):
+                concerned.update(self._by_group.of(key))
         concerned |= self._by_volumes(dirty) | self._by_classes(dirty["PriorityClass"])
         changes = self._derive(concerned)
         touched: set[NodeName] = set()
@@ -83,6 +85,17 @@ class TaskUpkeep:
             else:
                 self._known[key] = new
         return concerned
+
+    def _wishes_anew(self, key: Key) -> bool:
+        """Whether a PodGroup asks for something else of its pods than before: its status changes more often."""
+        group = self._store.groups.get(key)
+        wish = group.wish if group else NO_WISH
+        if self._wishes.get(key, NO_WISH) == wish:
+            return False
+        self._wishes[key] = wish
+        if wish is NO_WISH:
+            del self._wishes[key]
+        return True
 
     def _by_volumes(self, dirty: Mapping[str, set[Key]]) -> set[Key]:
         changed = set(dirty["PersistentVolumeClaim"])
@@ -136,7 +149,9 @@ class TaskUpkeep:
 
     def _account(self, old: Task | None, new: Task | None) -> set[NodeName]:
         """Write down one change, in everything but the tasks themselves. Returns the nodes that it touches."""
-        id_ = (new or old).id  # type: ignore[union-attr]  # one of them is there
+        if (either := new or old) is None:
+            return set()
+        id_ = either.id
         self.members.move(id_, _job(old), _job(new))
         for job in (*_job(old), *_job(new)):
             self.changed.add(job)
@@ -184,4 +199,4 @@ def _node(task: Task | None) -> tuple[NodeName, ...]:
 
 
 def _keeps_away(task: Task | None) -> bool:
-    return task is not None and task.unfinished and bool(task.shape.pod_affinity.anti_required)
+    return task is not None and bool(task.shape.pod_affinity.anti_required)

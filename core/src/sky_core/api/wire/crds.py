@@ -11,6 +11,7 @@ Name = Annotated[str, Meta(max_length=253)]
 Label = Annotated[str, Meta(max_length=63)]
 Time = Annotated[str, Meta(max_length=64)]
 Text = Annotated[str, Meta(max_length=1024)]
+Sums: TypeAlias = Annotated[Amounts, Meta(max_length=64)]
 Bounded: TypeAlias = Annotated[Amounts, Meta(max_length=16)]
 BySpec: TypeAlias = Annotated[dict[str, Bounded], Meta(max_length=64)]
 Conditions: TypeAlias = Annotated[tuple[Condition, ...], Meta(max_length=16)]
@@ -97,7 +98,7 @@ class QuotaStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="c
 
     phase: Literal["", "QuotaEmpty", "QuotaBound"] = ""
     node_name: Name = ""
-    allocated: Bounded = {}
+    allocated: Sums = {}
     shadow_resource: Bounded = {}
     static_bind_status: StaticBindStatus = StaticBindStatus()
     tasks: Annotated[tuple[QuotaTask, ...], Meta(max_length=256)] = ()
@@ -170,7 +171,7 @@ class QueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
 class QueueStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
     """What a queue holds, by spec code."""
 
-    allocated: Bounded = {}
+    allocated: Sums = {}
     spec_allocatable: BySpec = {}
     spec_allocated: BySpec = {}
     spec_shadow: BySpec = {}
@@ -203,7 +204,7 @@ class JobQueueStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     pending: Count = 0
     running: Count = 0
-    allocated: Bounded = {}
+    allocated: Sums = {}
 
 
 class JobQueue(msgspec.Struct, frozen=True, gc=False, kw_only=True):
