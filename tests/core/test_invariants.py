@@ -237,7 +237,7 @@ def test_no_eviction_without_a_sound_certificate(victims: list[str], fields: dic
     found = check_decisions(world, evict(world, *victims, **fields), NOW)
     assert found
     assert {violation.invariant for violation in found} == {"I4"}
-    assert all(fault in violation.fault for violation in found), found
+    assert any(fault in violation.fault for violation in found), found
 
 
 def test_all_victims_of_a_certificate_go() -> None:
