@@ -18,6 +18,7 @@ from sky_core.reasons import Code, Rung, Topic, Verdict
 from sky_core.session import MakeSurvey, Session
 from sky_core.settings import Settings
 from sky_core.statement import Statement
+from sky_core.states import TaskState
 from sky_core.survey import Classes
 from sky_core.waiting import next_wait
 from sky_core.world import World
@@ -103,7 +104,13 @@ def _remember(session: Session) -> Memory:
             kept[id_] = last
             continue
         kept[id_] = _attempt(session, job, last)
-    return Memory(attempts=kept)
+    binds = {
+        id_: session.memory.binds.get(id_, 0) + (task.state is TaskState.BINDING)
+        for id_, task in session.world.tasks.items()
+        if task.state is TaskState.BINDING
+        or (id_ in session.memory.binds and task.quota is not None and task.node is None)
+    }
+    return Memory(attempts=kept, binds=binds)
 
 
 def _robbed(session: Session, job: JobId) -> bool:
@@ -121,9 +128,10 @@ def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
     return Attempt(
         verdict=verdict,
         at=session.now,
-        wait=Duration(0) if started(world, job) else wait,
+        wait=wait if not started(world, job) or Code.BIND_REFUSED in verdict.codes() else Duration(0),
         openings=tuple(world.openings[topic] for topic in Topic),
         version=job.version,
         refused=frozenset(standing.refused),
         waiting_since=since,
+        room_until=standing.room_until,
     )

@@ -44,13 +44,20 @@ class BindTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Certificate(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Why an eviction is justified: what the claimant needs on the node, what is idle there, what each victim frees."""
+    """Why evictions on one node are justified.
+
+    With all victims gone, `needed` by the claimant fits `idle` and what each of them `frees`; without any one of them
+    it would not. `cost` is theirs together, `alone` that of the cheapest pod that would do by itself (None: none
+    would).
+    """
 
     claimant: JobId
     node: NodeName
     needed: Resources
     idle: Resources
     frees: tuple[tuple[TaskId, Resources], ...]
+    cost: int
+    alone: int | None
 
 
 class EvictTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -49,6 +49,11 @@ def members(world: World, job: Job, order: Callable[[Task, Task], int]) -> Membe
     return Members(tuple(needed + rest[:lacking]), tuple(rest[lacking:]))
 
 
+def is_spot(world: World, job: Job) -> bool:
+    """Whether a job goes straight to nodes, by backfill; the intake refuses jobs that mix spot and other tasks."""
+    return any(world.tasks[id_].shape.spot is not None for id_ in job.tasks)
+
+
 def started(world: World, job: Job) -> bool:
     """Whether a member of the job is placed."""
     return any(world.tasks[id_].placed for id_ in job.tasks)

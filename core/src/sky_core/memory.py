@@ -2,7 +2,7 @@
 
 import msgspec
 
-from sky_core.model import Duration, Instant, JobId
+from sky_core.model import Duration, Instant, JobId, TaskId
 from sky_core.reasons import Topic, Verdict
 from sky_core.resources import Resources
 from sky_core.selectors import Selector
@@ -20,6 +20,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     `wait` is how long it backs off from `at`. `openings` are the world's counts then, in the order of `Topic`, and
     `version` the job's own: what has moved since may cut the wait short. `refused`: quota shapes that found no node.
+    `waiting_since`: since when the job waits for a single zone; `room_until`: to when for room that is being made.
     """
 
     verdict: Verdict
@@ -29,6 +30,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     version: int = 0
     refused: frozenset[QuotaShape] = frozenset()
     waiting_since: Instant | None = None
+    room_until: Instant | None = None
 
     @property
     def next(self) -> Instant:
@@ -37,6 +39,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Every job that waits."""
+    """Every job that waits; and how often in a row a task's Binding was decided without its being bound since."""
 
     attempts: dict[JobId, Attempt] = {}
+    binds: dict[TaskId, int] = {}

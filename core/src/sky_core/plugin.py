@@ -13,7 +13,7 @@ import msgspec
 from sky_core.memory import Memory
 from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName, Quota, QuotaName, Task, TaskId, ZoneId
 from sky_core.reasons import Reason
-from sky_core.resources import Resources
+from sky_core.resources import NOTHING, Resources
 from sky_core.settings import Settings
 from sky_core.topology import Layout
 from sky_core.world import World
@@ -30,11 +30,15 @@ class Area(msgspec.Struct, frozen=True, gc=False):
 
 
 class Parcel(msgspec.Struct, frozen=True, gc=False, kw_only=True, eq=False):
-    """A quota and the tasks that claim it, in rank order: what hop 2 places as one."""
+    """A quota and the tasks that claim it, in rank order: what hop 2 places as one.
+
+    `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks.
+    """
 
     job: Job
     quota: Quota
     tasks: tuple[Task, ...]
+    direct: bool = False
 
     @property
     def footprint(self) -> Resources:
@@ -55,12 +59,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What a session has open. Plugins read it, and never write. The defaults are the answers of a bare world.
 
     `frees`: what could still become free on a node for a task with a claim there, beyond its idle: what terminates,
-    and what reclaim may evict.
+    and what reclaim may evict. `blocked`: what spot pods hold there that may not be evicted.
     `slots`: how many parcels like this one a node takes, `total`: an area; `refusals`: why a node does not;
     `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
     that takes it (as many as do), and how many further ones like the largest fit then; `area`: to which nodes hop 1
     has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
-    `job_share`, `queue_share`: dominant shares in billionths.
+    `eviction_cost`: what it would cost to make room for a load on a node; `admitted`: the jobs that were let in in this
+    cycle and have not been refused since; `job_share`, `queue_share`: dominant shares in billionths.
     """
 
     world: World
@@ -68,12 +73,15 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     now: Instant
     frees: Callable[[NodeName], Resources]
+    blocked: Callable[[NodeName], Resources] = lambda _: NOTHING
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
     total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
     refusals: Callable[[Parcel, NodeName], tuple[Reason, ...]] = lambda _parcel, _node: ()
     walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[tuple[NodeName, ...], int]] = lambda _p, _n: ((), 0)
     area: Callable[[JobId], Area] = lambda _: Area()
     seat: Callable[[Parcel], NodeName | None] = lambda _: None
+    eviction_cost: Callable[[NodeName, Resources], int] = lambda _node, _load: 0
+    admitted: Callable[[], Sequence[Job]] = tuple
     job_share: Callable[[JobId], int] = _no_share
     queue_share: Callable[[QueueName], int] = _no_share
 
@@ -148,7 +156,7 @@ class Functions(msgspec.Struct, frozen=True, kw_only=True):
     quota_ready: Callable[[Job], bool] | None = None
     quota_allocate: Callable[[Job], Reason | None] | None = None
     predicate_zone: Callable[[Job, Sequence[Parcel], Sequence[Parcel]], Layout | None] | None = None
-    reclaimable: Callable[[Task, Sequence[Task]], frozenset[TaskId] | None] | None = None
+    reclaimable: Callable[[Task | None, Sequence[Task]], frozenset[TaskId] | None] | None = None
 
 
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):

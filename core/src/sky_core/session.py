@@ -7,6 +7,7 @@ from functools import cmp_to_key
 
 from sky_core import reservations
 from sky_core.decisions import Certificate
+from sky_core.eviction import Pricing
 from sky_core.members import OPEN, Members, members
 from sky_core.memory import Memory
 from sky_core.model import (
@@ -18,6 +19,7 @@ from sky_core.model import (
     QueueName,
     Quota,
     QuotaName,
+    QuotaSpec,
     Shape,
     Task,
     TaskId,
@@ -31,6 +33,7 @@ from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
 from sky_core.survey import Survey
+from sky_core.victims import Victims
 from sky_core.waiting import cut_short
 from sky_core.world import World
 
@@ -61,6 +64,7 @@ class Session:
         self.hastened: set[JobId] = set()
         self.defects: list[str] = []
         self._standings: dict[JobId, Standing] = {}
+        self.spot_specs: dict[Shape, QuotaSpec] = {}
         self.shelf_answers: dict[tuple[Shape, int], bool] = {}
         self._shelves: Shelves | None = None
         self._kept: tuple[QuotaName, ...] | None = None
@@ -68,18 +72,23 @@ class Session:
         self._held: dict[str, Resources] | None = None
         self.points = Points(policy)
         self.survey = make_survey(world, self.points, self.frees)
+        pricing = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Pricing)), Pricing())
+        self.victims = Victims(world, self.points, policy.settings.spot_backed_by, pricing, now)
         self.context = Context(
             world=world,
             memory=memory,
             settings=policy.settings,
             now=now,
             frees=self.frees,
+            blocked=self.blocked,
             slots=self.survey.slots,
             total=self.survey.total,
             refusals=self.survey.refusals,
             walk=self.walk,
             area=lambda job: self.standing(job).area,
             seat=self._seat,
+            eviction_cost=self.victims.cost,
+            admitted=lambda: list(self.going()),
             job_share=lambda job: self._share(f"job {job}"),
             queue_share=lambda queue: self._share(f"queue {queue}"),
         )
@@ -243,13 +252,23 @@ class Session:
         )
         return sorted((self.parcel(job, name) for name in names), key=lambda parcel: parcel.tasks[0].rank)
 
+    def blocked(self, node: NodeName) -> Resources:
+        """What spot pods hold on a node that may not be evicted now."""
+        held = NOTHING
+        for task in self.victims.spot(node):
+            held += task.shape.load
+        return held + self.world.books[node].releasing - self.frees(node) if held else held
+
     def bound_quotas(self) -> list[QuotaName]:
         """The quotas that have a node, by name."""
         return sorted({name for names in self.world.quotas_on.values() for name in names})
 
     def frees(self, node: NodeName) -> Resources:
-        """What terminates on a node."""
-        return self.world.books[node].releasing
+        """What terminates on a node, and what may be evicted from it."""
+        free = self.world.books[node].releasing
+        for task in self.victims.evictable(node):
+            free += task.shape.load
+        return free
 
     def walk(self, parcels: Sequence[Parcel], nodes: Sequence[NodeName]) -> tuple[tuple[NodeName, ...], int]:
         """Where parcels land, each on the first node from its predecessor's on that takes it, and what is left over.
@@ -264,7 +283,10 @@ class Session:
                     at += 1
                 if at == len(nodes):
                     break
-                trial.bind_quota(parcel.quota.name, nodes[at])
+                if parcel.direct:
+                    trial.allocate(parcel.tasks[0], nodes[at])
+                else:
+                    trial.bind_quota(parcel.quota.name, nodes[at])
                 seats.append(nodes[at])
             largest = max(parcels, key=lambda parcel: self.share(parcel.footprint))
             left = sum(self.survey.slots(largest, node) for node in nodes) if len(seats) == len(parcels) else 0

@@ -1,6 +1,7 @@
 """Where a job stands within one cycle."""
 
 from sky_core.memory import QuotaShape
+from sky_core.model import Instant
 from sky_core.plugin import Area
 from sky_core.reasons import Finding, Rung, Verdict
 from sky_core.topology import Layout
@@ -12,7 +13,7 @@ class Standing:
     `going`: it takes part and has not been refused. `area`: where hop 1 has confined its cards. `layout`: the seats
     that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `waits_for_zone`: its patience
     for a single zone has not ended. `short_of_room`: nothing but room on its nodes kept it from being bound;
-    `waits_for_room`: that room is being made.
+    `waits_for_room`: that room is being made, and waited for at most to `room_until`.
     """
 
     __slots__ = (
@@ -21,6 +22,7 @@ class Standing:
         "going",
         "layout",
         "refused",
+        "room_until",
         "rung",
         "short_of_room",
         "waits_for_room",
@@ -38,6 +40,7 @@ class Standing:
         self.waits_for_zone = False
         self.short_of_room = False
         self.waits_for_room = False
+        self.room_until: Instant | None = None
 
     def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:
         """The job, or an extra of it, got no further than this rung."""

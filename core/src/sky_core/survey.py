@@ -10,11 +10,12 @@ from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
 from sky_core.constraints import Effect
-from sky_core.model import Node, NodeName, ZoneId
+from sky_core.model import Node, NodeName, Pool, ZoneId
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
 from sky_core.reasons import Reason
 from sky_core.resources import NOTHING, UNBOUNDED, Resources
+from sky_core.room import awaited
 from sky_core.world import World
 
 ANYWHERE: Final = Area()
@@ -64,8 +65,9 @@ class Pairs:
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """Select, then Predicate; a node refused in one stage is not asked in the next."""
         row = self._world.nodes[node]
-        refused: tuple[Reason, ...] = self._points["qn.select"](parcel, row)
-        return refused or self._points["qn.predicate"](parcel, row)
+        bundle, asked = ("tn", parcel.tasks[0]) if parcel.direct else ("qn", parcel)
+        refused: tuple[Reason, ...] = self._points[f"{bundle}.select"](asked, row)
+        return refused or self._points[f"{bundle}.predicate"](asked, row)
 
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """By arithmetic where the node takes one."""
@@ -79,11 +81,17 @@ class Pairs:
         loads = NOTHING
         for task in parcel.tasks:
             loads += task.shape.load
-        fits = min(parcel.footprint.slots_in(book.quota_idle), loads.slots_in(book.idle + self._frees(node)))
-        if not parcel.tasks:
-            return fits
-        pods = world.nodes[node].pods_max - len(world.present(node))
-        return min(fits, pods // len(parcel.tasks), UNBOUNDED)
+        idle = book.idle - awaited(world, node)
+        pods = (world.nodes[node].pods_max - len(world.present(node))) // max(len(parcel.tasks), 1)
+        if parcel.direct:
+            return min(loads.slots_in(idle), pods, self._spot_room(parcel, node))
+        return min(parcel.footprint.slots_in(book.quota_idle), loads.slots_in(idle + self._frees(node)), pods)
+
+    def _spot_room(self, parcel: Parcel, node: NodeName) -> int:
+        """How often the task's spot units fit what is left of its pool."""
+        row, book, shape = self._world.nodes[node], self._world.books[node], parcel.tasks[0].shape
+        left = row.shared - book.shared if shape.spot is Pool.SHARED else row.exclusive - book.exclusive
+        return left // shape.spot_units if shape.spot_units else UNBOUNDED
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Node by node."""
@@ -98,7 +106,8 @@ class Pairs:
         """BestN's answer, else the highest score, then node index, then name."""
         if not rows:
             return None
-        answer: NodeName | None = self._points["qn.best"](parcel, rows)
+        bundle, asked = ("tn", parcel.tasks[0]) if parcel.direct else ("qn", parcel)
+        answer: NodeName | None = self._points[f"{bundle}.best"](asked, rows)
         if answer is not None:
             return answer
         field = Field(rows)
@@ -106,8 +115,9 @@ class Pairs:
 
     def score(self, parcel: Parcel, node: Node, field: Field) -> int:
         """NOrder and BatchNOrder together."""
-        order: int = self._points["qn.order"](parcel, node, field)
-        batch: int = self._points["qn.batchOrder"](parcel, node, field)
+        bundle, asked = ("tn", parcel.tasks[0]) if parcel.direct else ("qn", parcel)
+        order: int = self._points[f"{bundle}.order"](asked, node, field)
+        batch: int = self._points[f"{bundle}.batchOrder"](asked, node, field)
         return order + batch
 
 
@@ -192,7 +202,7 @@ class Classes:
     def _view(self, parcel: Parcel) -> _View:
         """The class's view, up to date with the changed nodes."""
         shapes = tuple(task.shape for task in parcel.tasks)
-        kind = (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology)
+        kind = (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology, parcel.direct)
         changed = self._world.changed
         view = self._views.get(kind)
         if view is None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sky_core.members import is_spot
 from sky_core.model import Job, Task
 from sky_core.reasons import Code, Finding, Reason, Rung
 from sky_core.session import Session
@@ -43,7 +44,7 @@ def bind_all(session: Session, trial: Statement, tasks: Sequence[Task]) -> dict[
 
 def _bind_needed(session: Session, job: Job) -> None:
     tasks = session.members(job).waiting()
-    if not tasks or any(task.shape.spot is not None for task in tasks):
+    if not tasks or is_spot(session.world, job):
         return
     standing = session.standing(job.id)
     with session.trial() as trial:

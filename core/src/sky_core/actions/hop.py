@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from sky_core.members import is_spot
 from sky_core.model import Job
 from sky_core.placing import place_extra, place_needed
 from sky_core.reasons import Rung
@@ -11,6 +12,7 @@ from sky_core.states import TaskState
 
 def settle_hop(session: Session, jobs: Sequence[Job], rung: Rung) -> None:
     """Hop 2 for these jobs, in this order. A job that fails gives back its claims at once."""
+    jobs = [job for job in jobs if not is_spot(session.world, job)]
     for job in jobs:
         with session.attempt(job, rung):
             _place_needed(session, job, rung)

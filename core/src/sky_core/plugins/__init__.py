@@ -10,6 +10,7 @@ from sky_core.plugins import (
     conformance,
     drf,
     gang,
+    jobqueue,
     nodeorder,
     predicates,
     priority,
@@ -18,10 +19,12 @@ from sky_core.plugins import (
     reservation,
     specpool,
     storage,
+    sylas,
     topology,
 )
 
 PLUGINS: Final[Mapping[str, Plugin]] = {
+    "jobqueue": jobqueue.PLUGIN,
     "priority": priority.PLUGIN,
     "gang": gang.PLUGIN,
     "conformance": conformance.PLUGIN,
@@ -33,6 +36,7 @@ PLUGINS: Final[Mapping[str, Plugin]] = {
     "predicates": predicates.PLUGIN,
     "storage": storage.PLUGIN,
     "topology": topology.PLUGIN,
+    "sylas": sylas.PLUGIN,
     "binpack": binpack.PLUGIN,
     "nodeorder": nodeorder.PLUGIN,
     "specpool": specpool.PLUGIN,

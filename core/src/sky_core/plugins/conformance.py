@@ -11,7 +11,7 @@ def open_session(_context: Context, _: None) -> Functions:
     return Functions(reclaimable=_reclaimable)
 
 
-def _reclaimable(_claimant: Task, candidates: Sequence[Task]) -> frozenset[TaskId]:
+def _reclaimable(_claimant: Task | None, candidates: Sequence[Task]) -> frozenset[TaskId]:
     return frozenset(task.id for task in candidates if not task.critical)
 
 

@@ -2,6 +2,8 @@
 
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from sky_core.kubernetes import node_affinity, pod_affinity, spread
 from sky_core.kubernetes.comers import Comers, comers, crowded, unfit
 from sky_core.model import Node, Quota, Task
@@ -39,7 +41,11 @@ def open_session(context: Context, _: None) -> Functions:
             room -= others
         if who.load.fits_in(room):
             return None
-        return _short(who.load, room + context.frees(node.name), book.allocatable)
+        room += context.frees(node.name)
+        short = _short(who.load, room, book.allocatable)
+        if short is not None and (blocked := context.blocked(node.name)) and who.load.fits_in(room + blocked):
+            return replace(short, code=Code.EVICTION_BLOCKED)
+        return short
 
     def quota_for_task(task: Task, quota: Quota) -> Reason | None:
         where = quota.node or quota.spec.static_node

@@ -7,8 +7,8 @@ from typing import Final, Literal
 
 import msgspec
 
-from sky_core.model import Job, Node, NodeName
-from sky_core.plugin import POINT, QN, Context, Field, Functions, Parcel, Plugin
+from sky_core.model import Job, Node, NodeName, Task
+from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin
 from sky_core.reasons import Code, Reason
 from sky_core.topology import Layout, homes, zone_of
 from sky_core.zoning import continuous, zoned
@@ -66,8 +66,19 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
         return scores[order[0]](parcel, node)
 
     scores = {"namedzone": partial(_spare_large_zones, context), "continuity": partial(_spare_runs, context)}
+
+    def direct(task: Task, node: Node) -> Reason | None:
+        """The same of a spot task that goes to its node directly."""
+        job = world.jobs.get(task.job) if task.job is not None else None
+        known = node.zone is not None or task.shape.spot is None
+        required = job is not None and job.topology.on and job.topology.required
+        return None if known or not required else Reason(Code.TOPOLOGY_UNKNOWN)
+
     return Functions(
-        qn=QN(predicate=predicate, order=score, best=best), predicate_zone=predicate_zone, quota_allocate=gate
+        qn=QN(predicate=predicate, order=score, best=best),
+        tn=TN(predicate=direct),
+        predicate_zone=predicate_zone,
+        quota_allocate=gate,
     )
 
 

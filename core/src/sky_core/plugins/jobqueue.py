@@ -1,0 +1,73 @@
+"""Prioritised sub-queues: a job in a Queue that has JobQueues needs one that lets it in (behaviour.md 7.5)."""
+
+from sky_core.lanes import Lanes
+from sky_core.members import OPEN, started
+from sky_core.model import Job, JobQueue
+from sky_core.plugin import Context, Functions, Plugin
+from sky_core.reasons import Code, Reason
+from sky_core.resources import NOTHING, Resources
+
+
+def open_session(context: Context, _: None) -> Functions:
+    """Sorts jobs into their JobQueues."""
+    world = context.world
+    lanes = Lanes(world)
+
+    def job_enqueueable(job: Job) -> Reason | None:
+        """Never asked of a job that has begun."""
+        if not lanes.ruled(job.queue) or started(world, job) or job.id in kept:
+            return None
+        lane = lanes.of(job)
+        fault = "no JobQueue of its Queue selects it" if lane is None else shut(lane, job)
+        return Reason(Code.BLOCKED_BY_JOB_QUEUE, detail=fault) if fault else None
+
+    def shut(lane: JobQueue, job: Job) -> str:
+        """Why a JobQueue does not let the job in; empty where it does."""
+        if lane.suspended:
+            return f"{lane.name} is suspended"
+        inside = {other.id: other for other in (*lanes.running(lane), *context.admitted()) if lanes.of(other) is lane}
+        if lane.running_max is not None and len(inside) >= lane.running_max:
+            return f"{lane.name} runs {len(inside)} of at most {lane.running_max} jobs"
+        if lane.capability is not None:
+            held = needs(job)
+            for other in inside.values():
+                held += needs(other)
+            over = [name for name, cap in lane.capability.items() if held[name] > cap]
+            if over:
+                return f"{lane.name} would hold more {over[0]} than its capability"
+        return before(lane, job)
+
+    def before(lane: JobQueue, job: Job) -> str:
+        """Under StrictFIFO, who has to go first."""
+        if not lane.strict:
+            return ""
+        going = {other.id for other in context.admitted()}
+        for other in lanes.waiting():
+            theirs = lanes.of(other)
+            if other.id == job.id or other.id in going or theirs is None or theirs.queue != lane.queue:
+                continue
+            older = theirs is lane and (other.created, other.id) < (job.created, job.id)
+            if older or theirs.priority > lane.priority:
+                return f"{other.key} waits in {theirs.name} before it"
+        return ""
+
+    def needs(job: Job) -> Resources:
+        """What the job holds, or would hold with its needed members."""
+        tasks = [world.tasks[id_] for id_ in job.tasks]
+        placed = [task for task in tasks if task.placed and task.unfinished]
+        rest = [task for task in tasks if task.state in OPEN][: max(job.min_member - len(placed), 0)]
+        total = NOTHING
+        for task in (*placed, *rest):
+            total += task.shape.request
+        return total
+
+    def job_order(one: Job, other: Job) -> int:
+        """By the priority of their JobQueues; without one, 0."""
+        mine, theirs = lanes.of(one), lanes.of(other)
+        return (theirs.priority if theirs is not None else 0) - (mine.priority if mine is not None else 0)
+
+    kept = {r.job for q in world.quotas.values() for r in q.reservations if r.expires > context.now}
+    return Functions(job_enqueueable=job_enqueueable, job_order=job_order)
+
+
+PLUGIN = Plugin(name="jobqueue", open=open_session)

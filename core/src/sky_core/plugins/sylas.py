@@ -1,0 +1,60 @@
+"""Spot cards: who may borrow promised but unused cards, and what it costs to take them back (behaviour.md 7.4)."""
+
+from collections.abc import Sequence
+
+from sky_core.eviction import Pricing
+from sky_core.model import Node, Pool, Task, TaskId
+from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin
+from sky_core.reasons import Code, Reason
+from sky_core.resources import NOTHING, Resources
+from sky_core.room import awaited
+
+
+def open_session(context: Context, _: Pricing) -> Functions:
+    """Closes over the books. The price of evictions is the session's (`Context.eviction_cost`)."""
+    world = context.world
+
+    def predicate(task: Task, node: Node) -> Reason | None:
+        """A spot task needs units of its pool, and room that nobody with a claim waits for."""
+        if task.shape.spot is None:
+            return None
+        book = world.books[node.name]
+        left = node.shared - book.shared if task.shape.spot is Pool.SHARED else node.exclusive - book.exclusive
+        if task.shape.spot_units > left:
+            name = context.settings.spot_resource
+            needed, available = Resources.of({name: task.shape.spot_units}), Resources.of({name: left})
+            detail = f"{task.shape.spot} pool has {max(left, 0) // 1000} left"
+            return Reason(Code.SPOT_INSUFFICIENT, needed=needed, available=available, detail=detail)
+        room = book.idle - awaited(world, node.name)
+        if task.shape.load.fits_in(room):
+            return None
+        return Reason(Code.SPOT_INSUFFICIENT, needed=task.shape.load, available=room)
+
+    def predicted(parcel: Parcel, node: Node) -> int:
+        """What it would cost to make room for the parcel on this node."""
+        book = world.books[node.name]
+        if not (book.exclusive or book.shared):
+            return 0
+        load = NOTHING
+        for task in parcel.tasks:
+            load += task.shape.load
+        return context.eviction_cost(node.name, load)
+
+    def score(parcel: Parcel, node: Node, field: Field) -> int:
+        """-100 x predicted cost, scaled to the worst candidate."""
+        most = field.most(PLUGIN.name, lambda row: predicted(parcel, row))
+        return -100 * POINT * predicted(parcel, node) // most if most else 0
+
+    def evictions_avoided(_task: Task, _node: Node, _field: Field) -> int:
+        """A spot task evicts nobody."""
+        return 0
+
+    return Functions(qn=QN(order=score), tn=TN(predicate=predicate, order=evictions_avoided), reclaimable=_reclaimable)
+
+
+def _reclaimable(_claimant: Task | None, candidates: Sequence[Task]) -> frozenset[TaskId]:
+    """Spot tasks, and nobody else."""
+    return frozenset(task.id for task in candidates if task.shape.spot is not None)
+
+
+PLUGIN = Plugin(name="sylas", open=open_session, arguments=Pricing)
