@@ -160,10 +160,12 @@ class Cluster:
             running = {**part(raw, "status"), "phase": "Running", "startTime": rfc3339(self.now)}
             self._put(key, written(raw, ("status",), running))
 
-    def clear_away(self) -> None:
-        """Pods that were told to go in an earlier step are gone."""
-        for key in [key for key, step in self._leaving.items() if step < self.step]:
+    def clear_away(self) -> list[Key]:
+        """Pods that were told to go in an earlier step are gone: which."""
+        leaving = sorted(key for key, step in self._leaving.items() if step < self.step)
+        for key in leaving:
             self._gone(key)
+        return leaving
 
     def _admitted(self, key: Key, raw: Object, old: Object | None) -> Object:
         """The object with what an API server adds, and with what the old one has and this one does not bring."""

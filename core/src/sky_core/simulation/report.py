@@ -53,7 +53,7 @@ class Told(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """A cycle that did something, and the step after it. `events` are in words."""
+    """A cycle that did something, and the step after it. `events`, and which pods are gone, are in words."""
 
     cycle: int
     at: Instant

@@ -119,8 +119,7 @@ class Simulation:
         cluster.start_pods()
         self._tell(outcome)
         writes += self._repair()
-        events = self._happen()
-        cluster.clear_away()
+        events = self._happen() + [f"{key} is gone" for key in cluster.clear_away()]
         step = Step(
             cycle=cluster.step,
             at=cluster.now,
