@@ -35,7 +35,7 @@ def demo(*, manifests: bool = False) -> int:
     policy = configured(None)
     given = loaded([File(MANIFESTS.name, text)])
     report = run(given.objects, given.events, policy, policy.settings, now=Instant(0), cycles=100)
-    answer(printed(_story(staged(report, policy.settings))))
+    answer(printed(_story(staged(report, policy.settings))) + _next(_command()))
     for violation in report.violations:
         tell(f"a defect of ours, please report it: {violation}")
     return BROKEN if report.violations else 0
@@ -52,10 +52,6 @@ def _story(scene: Scene) -> Iterator[RenderableType]:
     for one in scene.jobs:
         if one.name == _STUCK:
             yield from job(one)
-    yield from ("", Text("try next", "bold"))
-    for what, command in _next(_command()):
-        yield f"  {what}"
-        yield Text(f"    {command}", "cyan", no_wrap=True, overflow="ignore")
 
 
 def _hops(scene: Scene, of: str) -> Table:
@@ -67,15 +63,20 @@ def _hops(scene: Scene, of: str) -> Table:
     return grid
 
 
-def _next(command: str) -> Iterator[tuple[str, str]]:
-    shown = f"{command} demo --manifests"
-    yield "let big take two switches:", f"{shown} | sed 's/: required/: preferred/' | {command} simulate -"
-    yield "look at it in a browser:", f"{shown} | {command} simulate - -o html > demo.html"
+def _next(command: str) -> str:
+    """What to try, as lines to copy: they don't wrap."""
+    example = f"{command} demo --manifests"
+    lines = [
+        "\ntry next, to let big take two switches, or to look at it in a browser:",
+        f"  {example} | sed 's/: required/: preferred/' | {command} simulate -",
+        f"  {example} | {command} simulate - -o html > demo.html",
+    ]
     if _EXAMPLES.is_dir():
-        yield (
-            "see what else there is:",
-            f"head -n 12 {_EXAMPLES}/*.yaml; {command} simulate {_EXAMPLES}/elastic-job.yaml",
-        )
+        lines += ["or another example; each says at its top what it shows:"]
+        lines += [
+            f"  {command} simulate {path}" for path in sorted(_EXAMPLES.glob("*.yaml")) if path.name != MANIFESTS.name
+        ]
+    return "\n".join(lines) + "\n"
 
 
 def _command() -> str:

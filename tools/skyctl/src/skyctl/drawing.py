@@ -9,7 +9,6 @@ from skyctl.terminal import plain
 
 _SIDE: Final = 22
 _TOP: Final = 4
-_NAME_WIDTH_MAX: Final = 40
 _LETTER_WIDTH: Final = 8.5
 
 JOB_COLOURS: Final = ("#56b4e9", "#e69f00", "#2fb48a", "#d889b5", "#f0e442", "#ee8a4a")
@@ -20,8 +19,8 @@ _FILLS: Final = {Use.FOREIGN: "#5f6368", Use.SPOT: "#d5d8dc", Use.PROMISED: "#ff
 
 def drawing(zone: Zone, scene: Scene, name: str) -> str:
     """The picture of a zone. `name` makes its ids unique on the page."""
-    rows = zone.rows
-    left = _LETTER_WIDTH * min(max(len(_name(alike, scene)) for alike in rows), _NAME_WIDTH_MAX) + 12
+    rows = scene.rows(zone)
+    left = _LETTER_WIDTH * max(len(_name(alike, scene)) for alike in rows) + 12
     width = left + _SIDE * max(len(alike[0].cards) for alike in rows) + 4
     height = _TOP * 2 + _SIDE * len(rows)
     said = f"{zone.count(Use.IDLE)} of {zone.count()} cards idle on {len(zone.machines)} machines"

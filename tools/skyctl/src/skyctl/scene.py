@@ -5,7 +5,9 @@ Both the table and the page draw this. Cards are told apart by letters and signs
 
 from enum import Enum
 from itertools import groupby
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+_APART_MAX: Final = 40
 
 
 class Use(Enum):
@@ -57,12 +59,6 @@ class Zone(NamedTuple):
     def title(self) -> str:
         """For people."""
         return "no zone" if self.key is None else f"zone {self.letter}  {self.key}"
-
-    @property
-    def rows(self) -> list[list[Machine]]:
-        """Its machines, those together that look alike, have no pods and stand beside each other."""
-        looks = groupby(self.machines, lambda machine: machine.name if machine.pods else machine._replace(name=""))
-        return [list(alike) for _, alike in looks]
 
     def count(self, use: Use | None = None) -> int:
         """How many of its cards are used so; how many it has."""
@@ -130,6 +126,13 @@ class Scene(NamedTuple):
         after = f"after {self.cycles} cycle{'s' * (self.cycles != 1)}"
         waits = f"{waiting} of {len(self.jobs)} jobs waiting" if waiting else "no job waiting"
         return f"{placed} of {pods} pods placed {after}, {waits}"
+
+    def rows(self, zone: Zone) -> list[list[Machine]]:
+        """The machines of a zone, a row each; where there are many, those share one that look alike and are empty."""
+        if sum(len(zone.machines) for zone in self.zones) <= _APART_MAX:
+            return [[machine] for machine in zone.machines]
+        looks = groupby(zone.machines, lambda machine: machine.name if machine.pods else machine._replace(name=""))
+        return [list(alike) for _, alike in looks]
 
     @property
     def uses(self) -> list[Use]:

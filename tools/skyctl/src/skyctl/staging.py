@@ -15,6 +15,8 @@ from skyctl.story import chapters, setbacks
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxyz"
 _THOUSAND: Final = 1000
+_CARDS_MAX: Final = 256 * _THOUSAND
+"""A node that claims to have more is told in words."""
 
 
 def staged(report: Report, settings: Settings) -> Scene:
@@ -48,13 +50,18 @@ def _machine(world: World, node: NodeRow, letters: Mapping[JobId, str], settings
     book = world.books[node.name]
     resource = _card_resource(book, settings)
     tasks = sorted((world.tasks[id_] for id_ in world.tasks_on.get(node.name, ())), key=lambda task: task.key)
+    shown = tuple(task.key for task in tasks if task.job is not None or task.shape.load[resource])
+    cards = tuple(_cards(book, resource, tasks, letters)) if book.allocatable[resource] <= _CARDS_MAX else ()
+    return Machine(node.name, node.spec, cards, shown, tuple(_notes(node, book, resource, drawn=bool(cards))))
+
+
+def _cards(book: Book, resource: str, tasks: Iterable[Task], letters: Mapping[JobId, str]) -> list[Card]:
+    """A node's cards in the order of `Use`. Who has how many is known, not which: free ones are promised ones last."""
     there = book.allocatable[resource] // _THOUSAND
-    taken = sorted(_taken(tasks, resource, letters), key=lambda card: list(Use).index(card.use))
-    free = max(0, there - len(taken))
-    unpromised = min(free, max(0, book.quota_idle[resource] // _THOUSAND))
-    cards = [*taken[:there], *[_card(Use.PROMISED)] * (free - unpromised), *[_card(Use.IDLE)] * unpromised]
-    shown = [task.key for task in tasks if task.job is not None or task.shape.load[resource]]
-    return Machine(node.name, node.spec, tuple(cards), tuple(shown), tuple(_notes(node, book, resource, len(taken))))
+    taken = sorted(_taken(tasks, resource, letters, there), key=lambda card: list(Use).index(card.use))[:there]
+    free = there - len(taken)
+    idle = min(free, max(0, book.quota_idle[resource] // _THOUSAND))
+    return [*taken, *[_card(Use.PROMISED)] * (free - idle), *[_card(Use.IDLE)] * idle]
 
 
 def _card_resource(book: Book, settings: Settings) -> str:
@@ -65,32 +72,34 @@ def _card_resource(book: Book, settings: Settings) -> str:
     return max(devices.units, key=lambda name: (devices[name], name), default=settings.spot_backed_by)
 
 
-def _taken(tasks: Iterable[Task], resource: str, letters: Mapping[JobId, str]) -> Iterator[Card]:
+def _taken(tasks: Iterable[Task], resource: str, letters: Mapping[JobId, str], most: int) -> Iterator[Card]:
     for task in tasks:
-        cards = -(-task.shape.load[resource] // _THOUSAND)
-        if task.job is None:
-            yield from [_card(Use.FOREIGN, task.key)] * cards
-        elif task.shape.spot is not None:
-            yield from [_card(Use.SPOT, task.key)] * cards
-        else:
-            yield from [Card(Use.JOB, letters[task.job], task.key)] * cards
+        cards = min(-(-task.shape.load[resource] // _THOUSAND), most)
+        for _ in range(cards):
+            if task.job is None:
+                yield _card(Use.FOREIGN, task.key)
+            elif task.shape.spot is not None:
+                yield _card(Use.SPOT, task.key)
+            else:
+                yield Card(Use.JOB, letters[task.job], task.key)
 
 
 def _card(use: Use, pod: str = "") -> Card:
     return Card(use, use.sign, pod)
 
 
-def _notes(node: NodeRow, book: Book, resource: str, taken: int) -> Iterator[str]:
+def _notes(node: NodeRow, book: Book, resource: str, *, drawn: bool) -> Iterator[str]:
     if not node.ready:
         yield "not ready"
     if node.unschedulable:
         yield "cordoned"
-    if not book.allocatable[resource]:
-        yield f"cpu {render('cpu', book.idle['cpu'])} of {render('cpu', book.allocatable['cpu'])} idle"
-    if taken > (there := book.allocatable[resource] // _THOUSAND):
-        yield f"{taken} cards in use, {there} there"
-    if (short := -book.quota_idle[resource]) > 0:
-        yield f"{render(resource, short)} more promised than there is"
+    counted = resource if book.allocatable[resource] else "cpu"
+    if not drawn:
+        yield f"{render(counted, book.idle[counted])} of {render(counted, book.allocatable[counted])} {counted} idle"
+    if (missing := -book.idle[resource]) > 0:
+        yield f"{render(resource, missing)} more {resource} in use than there is"
+    if (missing := -book.quota_idle[resource]) > 0:
+        yield f"{render(resource, missing)} more {resource} promised than there is"
 
 
 def _job_letters(world: World) -> dict[JobId, str]:

@@ -17,7 +17,6 @@ SHOWN_MAX: Final = 200
 """How many machines of a zone, jobs, events or faults are shown; of more it is said how many there are."""
 
 _FILLING: Final = re.compile(r" +$", re.MULTILINE)
-_APART_MAX: Final = 40
 _CARDS_MAX: Final = 32
 _PODS_MAX: Final = 3
 _JOB_COLOURS: Final = ("bright_blue", "yellow", "cyan", "magenta", "green", "bright_red")
@@ -77,8 +76,7 @@ def _heading(zone: Zone) -> Text:
 
 
 def _machines(zone: Zone, scene: Scene) -> Iterator[RenderableType]:
-    apart = sum(len(zone.machines) for zone in scene.zones) <= _APART_MAX
-    rows = [[machine] for machine in zone.machines] if apart else zone.rows
+    rows = scene.rows(zone)
     columns = ("", "name", *(["spec"] if scene.mixed else []), "cards", "pods")
     grid = Table.grid(*(Column(column, overflow="fold") for column in columns), padding=(0, 2, 0, 0))
     for alike in rows[:SHOWN_MAX]:

@@ -21,8 +21,9 @@ def plain(text: str) -> str:
 
 
 def tell(message: str) -> None:
-    """Say one thing on standard error."""
-    print(f"skyctl: {plain(message)}", file=sys.stderr)
+    """Say one thing on standard error, unless the caller closed it."""
+    if sys.stderr is not None:
+        print(f"skyctl: {plain(message)}", file=sys.stderr)
 
 
 def answer(text: str) -> None:
@@ -38,7 +39,7 @@ def answer(text: str) -> None:
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A line that says what is going on, for as long as it is; nothing where nobody sits at a terminal."""
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield lambda _: None
         return
     from rich.console import Console  # noqa: PLC0415  rich takes a while to import
