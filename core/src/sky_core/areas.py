@@ -22,7 +22,9 @@ Place = TypeVar("Place")
 def candidates(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> Iterator[Terms]:
     """The terms to try for these tasks of a gang that needs one kind of card, in order of preference."""
     for spec in _specs(session, job, tasks, terms):
-        inside = replace(terms, area=Area(spec), homes=_homes_in(session, terms.homes, Area(spec)), must_place=True)
+        inside = replace(
+            terms, area=Area(spec), homes=_homes_in(session, terms.homes, Area(spec)), must_place=True, moves=True
+        )
         if not job.topology.on:
             yield inside
             continue

@@ -61,6 +61,7 @@ def _own(session: Session, job: Job, task: Task, quota: Quota) -> Iterator[Reaso
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
     """Within what a job's claims are made.
 
+    `moves`: a quota kept for a task on a node that can not take it may be moved; hop 2 must then be tried ahead.
     `homes`: the quotas with a node that may be used, besides those that are required or reserved. `must_place`: free
     quotas for which the area has no slots left are left out; else they only come last. `capped`: claims count against
     the queue's capability. `bounds`: what a rank order says of a task's home on a node, least first; None: not there.
@@ -69,6 +70,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     area: Area = Area()
     homes: Sequence[QuotaName] = ()
     must_place: bool = False
+    moves: bool = False
     capped: bool = True
     bounds: Callable[[Task, NodeName], Key | None] = lambda _task, _node: ()
 
@@ -149,7 +151,27 @@ class Claimer:
         session = self._session
         mine = [q for q in session.kept if reservations.returner(session.world, task, q, session.now) is not None]
         usable = [quota for quota in mine if self._usable(task, quota)]
-        return min(((self._key(task, quota), quota.name) for quota in usable), default=(None, None))[1]
+        if usable:
+            return min((self._key(task, quota), quota.name) for quota in usable)[1]
+        return next((quota.name for quota in mine if self._terms.moves and self._moved(task, quota)), None)
+
+    def _moved(self, task: Task, quota: Quota) -> bool:
+        """Take a kept quota off a node that can't take its task, if nobody else holds it; else the place is void."""
+        session, trial = self._session, self._trial
+        if quota.node is None or quota.spec.static_node is not None:
+            return False
+        kept = reservations.returner(session.world, task, quota, session.now)
+        savepoint = trial.savepoint()
+        trial.release_quota(quota.name)
+        if self._usable(task, session.world.quotas[quota.name]):
+            others = [r for r in quota.reservations if r is not kept and r.expires > session.now]
+            if not (quota.claims or others):
+                return True
+            trial.rollback(savepoint)
+            trial.set_reservations(quota.name, tuple(r for r in quota.reservations if r is not kept))
+            return False
+        trial.rollback(savepoint)
+        return False
 
     def _bound(self, task: Task) -> QuotaName | None:
         world, bounds = self._session.world, self._terms.bounds

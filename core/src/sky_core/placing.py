@@ -3,7 +3,7 @@
 Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sky_core.memory import QuotaShape
 from sky_core.model import Job, NodeName, QuotaName, Task
@@ -170,31 +170,19 @@ def _lacking(session: Session, trial: Statement, job: Job, group: Sequence[Parce
 
 
 def _as_one(session: Session, trial: Statement, together: Sequence[Parcel]) -> Findings:
-    """Quotas of one job that require each other's node: the first node, best first, that takes them all."""
-    head, *rest = together
+    """Quotas of one job that require each other's node: the first node in index order that takes them all."""
+    head = together[0]
     savepoint = trial.savepoint()
-    for node in _by_liking(session, head, confines(session, head.job, head)):
-        trial.bind_quota(head.quota.name, node)
-        for parcel in rest:
-            if session.survey.refusals(parcel, node):
-                trial.rollback(savepoint)
-                break
+    for node in session.survey.nodes(confines(session, head.job, head)):
+        for parcel in together:
             trial.bind_quota(parcel.quota.name, node)
-        else:
+        # Asked when all are there: each of them is what another one requires.
+        if not any(session.points["qn.prePredicate"](p) or session.pairs.refusals(p, node) for p in together):
             return ()
+        trial.rollback(savepoint)
     findings = refusals(session, head, ANYWHERE)
     alone = Finding(Code.QUOTA_AFFINITY_NOT_MATCH, len(together), examples=tuple(p.quota.name for p in together[:3]))
     return (*(finding for finding in findings if finding.code is not alone.code), alone)
-
-
-def _by_liking(session: Session, parcel: Parcel, area: Area) -> Iterator[NodeName]:
-    """The nodes that take the parcel, the best first, then in index order."""
-    best = session.survey.best(parcel, area)
-    if best is not None:
-        yield best
-    for node in session.survey.nodes(area):
-        if node != best and not session.survey.refusals(parcel, node):
-            yield node
 
 
 def _wants_company(parcel: Parcel, parcels: Sequence[Parcel]) -> bool:

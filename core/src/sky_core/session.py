@@ -32,7 +32,7 @@ from sky_core.shelves import Shelves
 from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
-from sky_core.survey import Survey
+from sky_core.survey import Pairs, Survey
 from sky_core.victims import Victims
 from sky_core.waiting import cut_short
 from sky_core.world import World
@@ -72,6 +72,7 @@ class Session:
         self._held: dict[str, Resources] | None = None
         self.points = Points(policy)
         self.survey = make_survey(world, self.points, self.frees)
+        self.pairs = Pairs(world, self.points, self.frees)
         pricing = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Pricing)), Pricing())
         self.victims = Victims(world, self.points, policy.settings.spot_backed_by, pricing, now)
         self.context = Context(
@@ -215,15 +216,16 @@ class Session:
     def give_back_fresh(self, job: Job) -> None:
         """End the claims that the job made in this cycle: what it was refused for, others may have."""
         tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ in self._fresh)
-        self._give_back(job, [task for task in tasks if task.state is TaskState.ALLOCATED_TO_QUOTA])
+        self.give_back_tasks(job, [task for task in tasks if task.state is TaskState.ALLOCATED_TO_QUOTA])
 
     def give_back_all(self, job: Job) -> None:
         """End all claims of the job that are not on their way to a node, written ones too."""
         tasks = (self.world.tasks[id_] for id_ in job.tasks)
         claiming = (TaskState.ALLOCATED_TO_QUOTA, TaskState.PIPELINED)
-        self._give_back(job, [task for task in tasks if task.state in claiming])
+        self.give_back_tasks(job, [task for task in tasks if task.state in claiming])
 
-    def _give_back(self, job: Job, tasks: Sequence[Task]) -> None:
+    def give_back_tasks(self, job: Job, tasks: Sequence[Task]) -> None:
+        """End the claims of these tasks of the job."""
         with self.trial() as trial:
             for task in tasks:
                 self.give_back(trial, job, task)

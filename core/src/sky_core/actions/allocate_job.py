@@ -1,19 +1,25 @@
 """Task → quota: admit each job, and claim quotas for its needed members, all or none; then for its extras."""
 
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
+from sky_core import reservations
 from sky_core.admission import admission, has_begun
 from sky_core.areas import candidates, rank_bounds
 from sky_core.claiming import Claimer, Terms
+from sky_core.members import started
 from sky_core.model import Job, QuotaName, Task
 from sky_core.placing import needs_one_card, place_needed
 from sky_core.plugin import Area
-from sky_core.reasons import Rung
+from sky_core.reasons import Code, Finding, Rung
 from sky_core.session import Session
 from sky_core.states import TaskState
-from sky_core.tally import Tally
+from sky_core.tally import EXAMPLES, Tally
+
+REFUSALS: Final = 3
+"""Refused Bindings in a row after which a claim goes back (behaviour.md 5)."""
 
 
 def allocate_job(session: Session) -> None:
@@ -21,6 +27,8 @@ def allocate_job(session: Session) -> None:
     for job in session.turns():
         session.notice_haste(job)
         with session.attempt(job, Rung.ALLOCATE_JOB):
+            if _bind_refused(session, job):
+                continue
             if refused := admission(session, job):
                 tally = Tally()
                 tally.add(job.name, refused)
@@ -33,13 +41,37 @@ def allocate_job(session: Session) -> None:
             _claim_extras(session, job)
 
 
+def _bind_refused(session: Session, job: Job) -> bool:
+    """After three refused Bindings in a row a claim goes back, and the job backs off, started or not."""
+    refused = [
+        task
+        for id_ in job.tasks
+        if (task := session.world.tasks[id_]).state is TaskState.ALLOCATED_TO_QUOTA
+        and session.memory.binds.get(id_, 0) >= REFUSALS
+    ]
+    if not refused:
+        return False
+    session.give_back_tasks(job, refused if started(session.world, job) else _claiming(session, job))
+    names = tuple(task.name for task in refused[:EXAMPLES])
+    session.standing(job.id).refuse(Rung.BIND, (Finding(Code.BIND_REFUSED, len(refused), examples=names),))
+    return True
+
+
+def _claiming(session: Session, job: Job) -> list[Task]:
+    tasks = (session.world.tasks[id_] for id_ in job.tasks)
+    return [task for task in tasks if task.state is TaskState.ALLOCATED_TO_QUOTA]
+
+
 def _claim_needed(session: Session, job: Job) -> None:
     tasks = _claimless(session.members(job).needed)
     if not tasks:
         return
     terms = Terms(homes=_homes(session, job), capped=not has_begun(session, job), bounds=rank_bounds(session, job))
-    carded = needs_one_card(session, job, tasks)
-    tried = candidates(session, job, tasks, terms) if carded else iter(())
+    tried: Iterator[Terms] = iter(())
+    if needs_one_card(session, job, tasks):
+        tried = candidates(session, job, tasks, terms)
+    elif _any_returns(session, tasks):
+        tried = iter((replace(terms, moves=True),))
     first: Terms | None = None
     for inside in tried:
         first = first or inside
@@ -96,6 +128,15 @@ def _claim_extras(session: Session, job: Job) -> None:
         trial.commit()
     if without:
         standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
+
+
+def _any_returns(session: Session, tasks: Sequence[Task]) -> bool:
+    """Whether a place is kept for one of the tasks."""
+    return any(
+        reservations.returner(session.world, task, quota, session.now) is not None
+        for quota in session.kept
+        for task in tasks
+    )
 
 
 def _claimless(tasks: Sequence[Task]) -> list[Task]:
