@@ -12,11 +12,10 @@ from sky_core.status import (
     Counts,
     Phase,
     SpecPool,
-    job_queue_of,
     job_queue_statuses,
     phase,
     queue_statuses,
-    spec_code,
+    quota_spec,
     task_counts,
     zones,
 )
@@ -87,7 +86,8 @@ def test_a_jobs_zones_are_named_once_in_rank_order() -> None:
     ],
 )
 def test_the_longest_key_with_a_known_prefix_names_the_card(labels: dict[str, str], code: str) -> None:
-    assert spec_code(labels, Settings().spec_labels) == code
+    selector = equals(labels)
+    assert quota_spec(world(), quota("q", selector=selector), Settings()) == code
 
 
 def pools(*rows: Row) -> dict[str, SpecPool]:
@@ -114,15 +114,12 @@ def test_a_queue_is_charged_with_claims_and_spot_of_its_jobs_whoever_owns_the_qu
     assert (status.pools, status.jobs) == ({}, Counts(running=2))
 
 
-def test_a_job_goes_through_the_matching_job_queue_of_highest_priority() -> None:
+def test_a_job_counts_to_the_matching_job_queue_of_highest_priority() -> None:
     lanes = [
         job_queue("b", priority=2),
         job_queue("a", priority=2),
         job_queue("c", jobs=equals({"lane": "x"}), priority=9),
     ]
     w = world(job("w"), task("w-0"), *lanes)
-    chosen = job_queue_of(w, w.jobs[W])
-    assert chosen is not None
-    assert chosen.name == "a"
     assert job_queue_statuses(w)["a"].jobs == Counts(pending=1)
     assert job_queue_statuses(w)["c"].allocated == NOTHING

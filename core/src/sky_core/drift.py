@@ -49,16 +49,6 @@ def plan(world: World, now: Instant) -> tuple[Mend, ...]:
     return tuple(_mend(world, world.quotas[name], on_nodes.get(name, []), now) for name in sorted(world.quotas))
 
 
-def may_use(world: World, job: Job, quota: Quota) -> bool:
-    """Whether the quota is of the job's own queue or shared with it, and that queue admits the job's namespace."""
-    if job.queue != quota.spec.queue and job.queue not in quota.spec.shared_queues:
-        return False
-    queue = world.queues.get(job.queue)
-    if queue is None:
-        return False
-    return queue.namespaces is None or queue.namespaces.matches(world.namespaces.get(job.namespace, {}))
-
-
 def static_obstacle(world: World, quota: Quota) -> Condition | None:
     """Why quota-fixer would not bind the quota to its `staticBindNode`; None: it would. quotaIdle is not asked."""
     name = quota.spec.static_node
@@ -131,7 +121,17 @@ def _counts(world: World, quota: Quota, pod: Task) -> bool:
     if job is None:
         return False
     holders = {claim.job for claim in quota.claims} | {kept.job for kept in quota.reservations}
-    return job.id in holders if holders else may_use(world, job, quota)
+    return job.id in holders if holders else _may_use(world, job, quota)
+
+
+def _may_use(world: World, job: Job, quota: Quota) -> bool:
+    """Whether the quota is of the job's own queue or shared with it, and that queue admits the job's namespace."""
+    if job.queue != quota.spec.queue and job.queue not in quota.spec.shared_queues:
+        return False
+    queue = world.queues.get(job.queue)
+    if queue is None:
+        return False
+    return queue.namespaces is None or queue.namespaces.matches(world.namespaces.get(job.namespace, {}))
 
 
 def _claim(pod: Task, job: JobId) -> Claim:

@@ -1,5 +1,6 @@
 """What the configuration says about the cluster: names and bounds, no policy."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -24,3 +25,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     rdma_resources: tuple[str, ...] = ("rdma/roce", "rdma/hca")
     default_reservation: Duration = Duration(0)
     max_reservation: Duration = Duration(3600 * SECOND)
+
+    def spec_label(self, labels: Mapping[str, str]) -> str | None:
+        """Which of these labels names a card: of those that `spec_labels` begin, the longest key, then the first."""
+        keys = [key for key in labels if key.startswith(self.spec_labels)]
+        return min(keys, key=lambda key: (-len(key), key), default=None)

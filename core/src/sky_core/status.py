@@ -6,8 +6,9 @@ from typing import TypeVar
 
 import msgspec
 
+from sky_core.lanes import Lanes
 from sky_core.members import OPEN, roles
-from sky_core.model import Job, JobId, JobQueue, QueueName, Quota, Task
+from sky_core.model import Job, JobId, QueueName, Quota, Task
 from sky_core.reasons import Code, Rung, Verdict
 from sky_core.reservations import is_finished
 from sky_core.resources import NOTHING, Resources
@@ -102,7 +103,7 @@ def queue_statuses(world: World, settings: Settings) -> dict[QueueName, QueueSta
     for name in sorted(world.quotas):
         quota = world.quotas[name]
         if quota.spec.queue in pools:
-            of_queue, code = pools[quota.spec.queue], quota_spec(world, quota, settings.spec_labels)
+            of_queue, code = pools[quota.spec.queue], quota_spec(world, quota, settings)
             of_queue[code] = _with(of_queue.get(code, SpecPool()), quota)
     jobs = _jobs_by(world, {job.id: job.queue for job in world.jobs.values()})
     return {
@@ -117,8 +118,8 @@ def queue_statuses(world: World, settings: Settings) -> dict[QueueName, QueueSta
 
 def job_queue_statuses(world: World) -> dict[str, JobQueueStatus]:
     """Every JobQueue's report, by name."""
-    lanes = {job.id: lane.name for job in world.jobs.values() if (lane := job_queue_of(world, job)) is not None}
-    jobs = _jobs_by(world, lanes)
+    lanes = Lanes(world)
+    jobs = _jobs_by(world, {job.id: lane.name for job in world.jobs.values() if (lane := lanes.of(job)) is not None})
     return {
         name: JobQueueStatus(
             allocated=_allocated(world, jobs.get(name, ())), jobs=_job_counts(world, jobs.get(name, ()))
@@ -127,25 +128,15 @@ def job_queue_statuses(world: World) -> dict[str, JobQueueStatus]:
     }
 
 
-def job_queue_of(world: World, job: Job) -> JobQueue | None:
-    """The JobQueue that a job goes through: of those that match, the highest priority, then the first name."""
-    matching = (lane for lane in world.job_queues.values() if lane.queue == job.queue and lane.jobs.matches(job.labels))
-    return min(matching, key=lambda lane: (-lane.priority, lane.name), default=None)
-
-
-def spec_code(labels: Mapping[str, str], prefixes: Iterable[str]) -> str:
-    """What card these labels name: of those that start with a prefix the longest key wins, then the first by key."""
-    keys = [key for key in labels if key.startswith(tuple(prefixes))]
-    return labels[min(keys, key=lambda key: (-len(key), key))] if keys else ""
-
-
-def quota_spec(world: World, quota: Quota, prefixes: Iterable[str]) -> str:
+def quota_spec(world: World, quota: Quota, settings: Settings) -> str:
     """The spec code of a quota: its node's; of an unbound one, what its selector asks for."""
     node = world.nodes.get(quota.node) if quota.node is not None else None
     if node is not None:
         return node.spec
     asked = quota.spec.selector.requirements
-    return spec_code({r.key: r.values[0] for r in asked if r.operator is Operator.IN and len(r.values) == 1}, prefixes)
+    labels = {r.key: r.values[0] for r in asked if r.operator is Operator.IN and len(r.values) == 1}
+    chosen = settings.spec_label(labels)
+    return labels[chosen] if chosen is not None else ""
 
 
 def _tasks(world: World, job: Job) -> list[Task]:

@@ -174,12 +174,8 @@ def _pools(notes: Mapping[str, str], units: int) -> tuple[int, int]:
 
 
 def _spec_code(labels: Mapping[str, str], settings: Settings) -> str:
-    """The value of the longest label key with a configured prefix; of two as long, the first."""
-    keys = [key for key in labels if key.startswith(settings.spec_labels)]
-    if not keys:
-        return ""
-    chosen = min(keys, key=lambda key: (-len(key), key))
-    return _plain(_label(chosen), labels[chosen])
+    chosen = settings.spec_label(labels)
+    return _plain(_label(chosen), labels[chosen]) if chosen is not None else ""
 
 
 def _index_in_name(name: str) -> int | None:

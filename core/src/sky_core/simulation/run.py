@@ -265,6 +265,7 @@ class Simulation:
             or cluster.waits_for_pods_to_go
             or any(quota.reservations for quota in world.quotas.values())
             or any(waits_for_zone(verdict) for verdict in outcome.verdicts.values())
+            or any(attempt.room_until is not None for attempt in self._memory.attempts.values())
             or any(
                 waiting.cut_short(world, world.jobs[id_], attempt, cluster.now)
                 for id_, attempt in self._memory.attempts.items()
