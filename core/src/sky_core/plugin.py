@@ -61,6 +61,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     `frees`: what could still become free on a node for a task with a claim there, beyond its idle: what terminates,
     and what reclaim may evict. `blocked`: what spot pods hold there that may not be evicted.
     `slots`: how many parcels like this one a node takes, `total`: an area; `refusals`: why a node does not;
+    `depends`: whether that depends on what other nodes hold, so that slots say little;
     `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
     that takes it (as many as do), and how many further ones like the largest fit then; `area`: to which nodes hop 1
     has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
@@ -77,6 +78,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
     total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
     refusals: Callable[[Parcel, NodeName], tuple[Reason, ...]] = lambda _parcel, _node: ()
+    depends: Callable[[Parcel], bool] = lambda _: False
     walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[tuple[NodeName, ...], int]] = lambda _p, _n: ((), 0)
     area: Callable[[JobId], Area] = lambda _: Area()
     seat: Callable[[Parcel], NodeName | None] = lambda _: None

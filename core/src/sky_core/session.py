@@ -85,6 +85,7 @@ class Session:
             slots=self.survey.slots,
             total=self.survey.total,
             refusals=self.survey.refusals,
+            depends=self.survey.depends,
             walk=self.walk,
             area=lambda job: self.standing(job).area,
             seat=self._seat,

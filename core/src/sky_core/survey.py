@@ -10,6 +10,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
 from sky_core.constraints import Effect
+from sky_core.guards import Guards
 from sky_core.model import Node, NodeName, Pool, ZoneId
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
@@ -30,6 +31,9 @@ class Survey(Protocol):
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """Why the node refuses the parcel; empty where it takes it."""
 
+    def depends(self, parcel: Parcel) -> bool:
+        """Whether what a node says of the parcel depends on what others hold: then slots are 0 or 1, and say little."""
+
     def total(self, parcel: Parcel, area: Area) -> int:
         """The slots of all nodes of the area."""
 
@@ -48,6 +52,7 @@ class Pairs:
         self._world = world
         self._points = points
         self._frees = frees
+        self._guards = Guards(world)
         self._all: tuple[NodeName, ...] | None = None
 
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
@@ -75,7 +80,7 @@ class Pairs:
 
     def room(self, parcel: Parcel, node: NodeName) -> int:
         """How often the parcel fits a node that takes it once."""
-        if any(task.shape.ports for task in parcel.tasks) or parcel.looks_around:
+        if any(task.shape.ports for task in parcel.tasks) or self.depends(parcel):
             return 1
         world, book = self._world, self._world.books[node]
         loads = NOTHING
@@ -92,6 +97,10 @@ class Pairs:
         row, book, shape = self._world.nodes[node], self._world.books[node], parcel.tasks[0].shape
         left = row.shared - book.shared if shape.spot is Pool.SHARED else row.exclusive - book.exclusive
         return left // shape.spot_units if shape.spot_units else UNBOUNDED
+
+    def depends(self, parcel: Parcel) -> bool:
+        """Whether an answer about one node depends on what others hold."""
+        return parcel.looks_around or self._guards.may_refuse(parcel)
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Node by node."""
@@ -151,7 +160,6 @@ class Classes:
             taint.effect is Effect.PREFER_NO_SCHEDULE for node in world.nodes.values() for taint in node.taints
         ) and not any(book.exclusive or book.shared for book in world.books.values())
         self._level &= set(points.names("qn.best")) <= {"topology"}
-        self._alone = not (world.anti_affine or world.quotas_apart)
 
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
         """The nodes of an area in index order."""
@@ -159,19 +167,19 @@ class Classes:
 
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """From the class's answer; asked anew for a parcel that looks around."""
-        if not self._alone or parcel.looks_around:
+        if self.depends(parcel):
             return self._pairs.slots(parcel, node)
         return self._answer(self._view(parcel), parcel, node)[0]
 
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """From the class's answer; asked anew for a parcel that looks around."""
-        if not self._alone or parcel.looks_around:
+        if self.depends(parcel):
             return self._pairs.refusals(parcel, node)
         return self._answer(self._view(parcel), parcel, node)[1]
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Summed once per area, then kept in step with the nodes that change."""
-        if not self._alone or parcel.looks_around:
+        if self.depends(parcel):
             return self._pairs.total(parcel, area)
         view = self._view(parcel)
         if area not in view.totals:
@@ -180,7 +188,7 @@ class Classes:
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """From a heap by score where scores stand alone, else from all candidates."""
-        if not self._alone or parcel.looks_around:
+        if self.depends(parcel):
             return self._pairs.best(parcel, area)
         view = self._view(parcel)
         if not (self._level and _indifferent(parcel)):
@@ -198,6 +206,10 @@ class Classes:
                 return entry[2]
             heappop(heap)
         return None
+
+    def depends(self, parcel: Parcel) -> bool:
+        """As for each pair."""
+        return self._pairs.depends(parcel)
 
     def _view(self, parcel: Parcel) -> _View:
         """The class's view, up to date with the changed nodes."""

@@ -51,7 +51,7 @@ def continuous(
     for spec in specs:
         line = context.world.specs[spec]
         for parcels in ([*group, *extras], list(group)) if extras else (list(group),):
-            run = shortest_run(_slots(context, _kinds(parcels) or parcels[:1], line), len(parcels))
+            run = shortest_run(_slots(context, _kinds(context, parcels) or parcels[:1], line), len(parcels))
             if run is not None:
                 return _seated(context, job, parcels, [(line[run[0] : run[1]], len(parcels))], ranks)
     return None
@@ -87,7 +87,7 @@ def _unknown(context: Context, group: Sequence[Parcel], zones: Sequence[Zone]) -
 
 def _fit(context: Context, parcels: Sequence[Parcel], zone: Zone) -> _Fit:
     """By slots where the parcels are of one size, else (or where slots don't suffice) by walking."""
-    kinds = _kinds(parcels)
+    kinds = _kinds(context, parcels)
     if len(kinds) == 1:
         slots = context.total(kinds[0], Area(zone.id.spec, zone.id))
         return _Fit(min(slots, len(parcels)), max(slots - len(parcels), 0))
@@ -155,7 +155,7 @@ def _several(context: Context, job: Job, group: Sequence[Parcel], zones: Sequenc
         chosen = _together(context, job, group, spec, parts)
         if chosen is None:
             continue
-        left = sum(sum(_slots(context, _kinds(group) or group[:1], nodes)) for nodes, _ in chosen) - len(group)
+        left = sum(sum(_slots(context, _kinds(context, group) or group[:1], nodes)) for nodes, _ in chosen) - len(group)
         key = (len(chosen), left, spec, fabric)
         if best is None or key < best[0]:
             best = (key, chosen)
@@ -172,7 +172,7 @@ def _together(
         ordered = _apart(context, group, ordered)
     alone = [name for name in context.world.specs[spec] if nodes[name].zone is None]
     places = [zone.nodes for zone in ordered] + [(name,) for name in alone]
-    kinds = _kinds(group) or group[:1]
+    kinds = _kinds(context, group) or group[:1]
     slots = [sum(_slots(context, kinds, place)) for place in places]
     chosen = fewest(slots, len(group), last=len(alone))
     if chosen is None:
@@ -201,7 +201,7 @@ def _seated(
     if homes(context.world, job, zoned=True):
         return _between(context, job, parcels, [node for nodes, _ in places for node in nodes])
     line: list[NodeName] = []
-    kinds = _kinds(parcels)
+    kinds = _kinds(context, parcels)
     for nodes, count in places:
         slots = _slots(context, kinds, nodes) if kinds else []
         for node, taken in zip(nodes, RANKS[ranks](slots, count), strict=True) if sum(slots) >= count else ():
@@ -220,7 +220,7 @@ def _between(context: Context, job: Job, parcels: Sequence[Parcel], nodes: Seque
     """
     rows = context.world.nodes
     placed = [(task.rank, rows[node].order) for task, node in homes(context.world, job, zoned=True)]
-    kinds = _kinds(parcels)
+    kinds = _kinds(context, parcels)
     left = dict(zip(nodes, _slots(context, kinds, nodes), strict=True)) if kinds else {}
     seats: list[tuple[QuotaName, NodeName]] = []
     for parcel in parcels:
@@ -245,9 +245,9 @@ def _slots(context: Context, kinds: Sequence[Parcel], nodes: Sequence[NodeName])
     return [min(context.slots(kind, node) for kind in kinds) for node in nodes]
 
 
-def _kinds(parcels: Sequence[Parcel]) -> list[Parcel]:
-    """One parcel of each kind, if all are of one size and none looks around; else none: then slots say nothing."""
-    if any(p.looks_around or p.footprint != parcels[0].footprint for p in parcels):
+def _kinds(context: Context, parcels: Sequence[Parcel]) -> list[Parcel]:
+    """One parcel of each kind, if all are of one size and no answer depends on others; else none: then slots say little."""
+    if any(context.depends(p) or p.footprint != parcels[0].footprint for p in parcels):
         return []
     kinds = {(p.quota.spec.placement, tuple(task.shape for task in p.tasks)): p for p in reversed(parcels)}
     return list(kinds.values())
