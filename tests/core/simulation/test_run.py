@@ -9,7 +9,7 @@ from sky_core.settings import Settings
 from sky_core.simulation.report import Report
 from sky_core.simulation.run import SameObjectTwiceError, run
 from sky_core.simulation.timeline import API_VERSION, events
-from sky_core.testing.objects import CREATED, GPU, group, node, pod, queue, quota
+from sky_core.testing.objects import CREATED, GPU, HCA, SPOT, group, node, pod, queue, quota, topology
 
 Object = dict[str, Any]
 ONE = {GPU: "1"}
@@ -225,3 +225,32 @@ def test_whoever_watches_is_told_of_each_cycle() -> None:
     seen: list[int] = []
     run(placed(), (), POLICY, Settings(), now=None, cycles=9, on_cycle=seen.append)
     assert seen == [1, 2]
+
+
+def test_patience_is_waited_for_and_told_in_the_pod_group() -> None:
+    rdma = {GPU: "8", HCA: "8"}
+    machines = [node(f"n{i}", {**rdma, "cpu": "8", "pods": "110"}) for i in range(3)]
+    wires = [topology("n0", "s1"), topology("n1", "s1"), topology("n2", "s2")]
+    filler = pod("other", rdma, on="n1", scheduler="default-scheduler")
+    patient = group("w", 2, notes={"topology-patience": "10s"})
+    members = [pod(f"w-{i}", rdma, group="w") for i in range(2)]
+    objects = [*machines, *wires, filler, patient, *members, quota("q-0", rdma), quota("q-1", rdma)]
+    waiting = told(simulate(*objects, cycles=5))
+    assert waiting["jobs"]["default/w"]["reasons"][0]["code"] == "WaitingForZone"
+    answer = told(simulate(*objects))
+    assert {bind["cycle"] for bind in answer["binds"]} == {11}
+    assert answer["jobs"]["default/w"]["zones"] == ["roce#s1", "roce#s2"]
+    since = {"type": "WaitingForZone", "status": "True", "lastTransitionTime": "2025-12-31T23:59:55Z"}
+    patient["status"] = {"conditions": [since]}
+    assert {bind["cycle"] for bind in told(simulate(*objects))["binds"]} == {6}
+
+
+def test_an_evicted_pod_makes_room_for_its_claimant_once_it_is_gone() -> None:
+    machine = node("n0", {GPU: "8", SPOT: "8", "pods": "110"}, notes={"spot-pools": '{"exclusive": 8}'})
+    bound = quota("q", {GPU: "4"}, status={"phase": "QuotaBound", "nodeName": "n0"}, staticBindNode="n0")
+    spot = [pod(f"s-{i}", {SPOT: "4"}, on="n0") for i in range(2)]
+    report = simulate(machine, bound, *spot, pod("w", {GPU: "4"}))
+    (eviction,) = told(report)["evictions"]
+    assert (eviction["cycle"], eviction["for"]) == (1, "default/w")
+    assert bound_in(report) == {"default/w": 3}
+    assert f"Pod/{eviction['pod']} is gone" in report.steps[1].events
