@@ -36,6 +36,8 @@ def members(world: World, job: Job, order: Callable[[Task, Task], int]) -> Membe
     tasks, one that holds a claim comes before one that doesn't.
     """
     tasks = [world.tasks[id_] for id_ in job.tasks]
+    if len(tasks) == 1 <= job.min_member:  # most jobs of most clusters
+        return Members(tuple(task for task in tasks if task.placed or task.state in OPEN), ())
     placed = [task for task in tasks if task.placed]
     open_ = sorted((task for task in tasks if task.state in OPEN), key=cmp_to_key(order))  # stable: rank decides ties
     open_.sort(key=lambda task: task.state is TaskState.PENDING)

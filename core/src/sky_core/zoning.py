@@ -246,7 +246,7 @@ def _slots(context: Context, kinds: Sequence[Parcel], nodes: Sequence[NodeName])
 
 
 def _kinds(context: Context, parcels: Sequence[Parcel]) -> list[Parcel]:
-    """One parcel of each kind, if all are of one size and no answer depends on others; else none: then slots say little."""
+    """One parcel of each kind, if all are of one size and no answer depends on others; else none: slots say little."""
     if any(context.depends(p) or p.footprint != parcels[0].footprint for p in parcels):
         return []
     kinds = {(p.quota.spec.placement, tuple(task.shape for task in p.tasks)): p for p in reversed(parcels)}

@@ -11,7 +11,7 @@ from skyctl.faults import BROKEN, InputError, UsageError
 from skyctl.help import asked
 from skyctl.terminal import tell
 
-COMMANDS: Final = ("simulate", "demo")
+COMMANDS: Final = ("simulate", "demo", "bench")
 """Each is the function of its name, in the module of its name."""
 
 

@@ -8,6 +8,7 @@ skyctl: try the decisions of Sky-Scheduler, and ask for their reasons.
 
   skyctl simulate PATH...   run the scheduler on Kubernetes objects in files, with no cluster
   skyctl demo               see a training job land inside one switch, and why another one waits
+  skyctl bench [NAME...]    how long decisions take here
 
   skyctl COMMAND --help     more about one of them
   skyctl --version          which version this is
@@ -38,7 +39,20 @@ job waits. It needs no cluster and no files, and writes none.
   --manifests        print the objects of the example, for skyctl simulate -
 """
 
-PAGES: Final[Mapping[str, str]] = {"": _TOP, "simulate": _SIMULATE, "demo": _DEMO}
+_BENCH: Final = """\
+skyctl bench [NAME...] [--runs N] [-o FORMAT]
+
+Times whole cycles of the scheduler's core on made-up clusters, each run on a fresh one, and shows the naive pipeline
+beside it where that ends within reason. Without names all workloads are run; a wrong name lists them.
+
+  --runs N           how often each is run (7)
+  -o, --output FORMAT
+                     table: for people, the default; json: for programs
+
+Exit status: 0 whatever the figures; 2 wrong usage.
+"""
+
+PAGES: Final[Mapping[str, str]] = {"": _TOP, "simulate": _SIMULATE, "demo": _DEMO, "bench": _BENCH}
 """The page of each command; the first is the page of all."""
 
 
