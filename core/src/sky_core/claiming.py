@@ -210,11 +210,7 @@ class Claimer:
         return name
 
     def _shelf_usable(self, task: Task, shelf: Shelf, head: Quota) -> bool:
-        """What holds for one free quota of a shape holds for all, and for all tasks of one shape."""
-        answers, kind = self._session.shelf_answers, (task.shape, shelf.number)
-        if kind not in answers:
-            answers[kind] = self._usable(task, head)
-        return answers[kind]
+        return self._session.shelves.suits(shelf, task.shape, lambda: self._usable(task, head))
 
     def _slots(self, task: Task, quota: Quota) -> int:
         """How many such quotas, each claimed by such a task, the area takes."""

@@ -1,6 +1,6 @@
 """One cycle: from what is believed, to what is to be done, and why the rest waits."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import msgspec
@@ -17,6 +17,7 @@ from sky_core.policy import Enabled, Policy, compile_policy
 from sky_core.reasons import Code, Rung, Topic, Verdict
 from sky_core.session import MakeSurvey, Session
 from sky_core.settings import Settings
+from sky_core.shelves import Shelves, Shelving
 from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.survey import Classes
@@ -42,7 +43,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def schedule(
-    world: World, memory: Memory, policy: Policy, now: Instant, *, survey: MakeSurvey = Classes
+    world: World,
+    memory: Memory,
+    policy: Policy,
+    now: Instant,
+    *,
+    survey: MakeSurvey = Classes,
+    shelves: Callable[[World], Shelving] = Shelves,
 ) -> tuple[Outcome, Memory]:
     """Decide one cycle. A pure function: the same inputs give the same outcome, byte for byte.
 
@@ -54,10 +61,11 @@ def schedule(
         policy: The compiled configuration.
         now: Nanoseconds since 1970; durations and expiries are counted from it.
         survey: How nodes are asked; the test kit passes the naive way.
+        shelves: How quotas are found; likewise.
     """
     with Statement(world, now) as cycle:
         reservations.settle(cycle, world, sorted(world.quotas), now)
-        session = Session(world, memory, policy, now, survey, cycle.certificates)
+        session = Session(world, memory, policy, now, survey, shelves, cycle.certificates)
         for action in policy.settings.actions:
             ACTIONS[action](session)
         outcome = Outcome(
@@ -122,9 +130,10 @@ def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
     world, standing = session.world, session.standing(job.id)
     verdict = standing.verdict()
     wait = next_wait(last, reset=_robbed(session, job.id) or job.id in session.hastened)
-    since = None
-    if standing.waits_for_zone:
-        since = (last.waiting_since if last is not None else None) or job.waiting_since or session.now
+    # Kept when the patience is over, or the next attempt would begin to wait anew.
+    since = (last.waiting_since if last is not None else None) or job.waiting_since
+    if since is None and standing.waits_for_zone:
+        since = session.now
     return Attempt(
         verdict=verdict,
         at=session.now,

@@ -15,7 +15,7 @@ from msgspec.structs import astuple, replace
 
 from sky_core import ledger
 from sky_core.decisions import BindTask, Certificate, Decision, EvictTask, WriteQuota
-from sky_core.members import roles
+from sky_core.members import OPEN, roles
 from sky_core.model import Instant, JobId, NodeName, Quota, TaskId, Zone, ZoneId
 from sky_core.reservations import settled
 from sky_core.resources import NOTHING, Resources
@@ -202,7 +202,7 @@ def _half_gangs(world: World, binds: Sequence[BindTask], now: Instant) -> Faults
             continue
         needed = job.min_member
         if id_ in kept:
-            needed = min(needed, sum(world.tasks[task].unfinished for task in job.tasks))
+            needed = min(needed, sum(world.tasks[task].state in OPEN for task in job.tasks))
         bound = [world.tasks[bind.task] for bind in firsts[id_]]
         if len(bound) < needed:
             yield f"job {id_}", f"{len(bound)} of its {needed} needed members are bound"

@@ -28,7 +28,7 @@ from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.resources import NOTHING, Resources
-from sky_core.shelves import Shelves
+from sky_core.shelves import Shelving
 from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
@@ -51,6 +51,7 @@ class Session:
         policy: Policy,
         now: Instant,
         make_survey: MakeSurvey,
+        make_shelves: Callable[[World], Shelving],
         certificates: dict[TaskId, Certificate],
     ) -> None:
         """Open every plugin on the world as it stands. `certificates` belong to the cycle's own statement."""
@@ -65,8 +66,8 @@ class Session:
         self.defects: list[str] = []
         self._standings: dict[JobId, Standing] = {}
         self.spot_specs: dict[Shape, QuotaSpec] = {}
-        self.shelf_answers: dict[tuple[Shape, int], bool] = {}
-        self._shelves: Shelves | None = None
+        self._make_shelves = make_shelves
+        self._shelves: Shelving | None = None
         self._kept: tuple[QuotaName, ...] | None = None
         self._fresh: set[TaskId] = set()
         self._held: dict[str, Resources] | None = None
@@ -97,10 +98,10 @@ class Session:
         self.points.open(self.context)
 
     @property
-    def shelves(self) -> Shelves:
+    def shelves(self) -> Shelving:
         """The quotas, sorted when hop 1 first asks."""
         if self._shelves is None:
-            self._shelves = Shelves(self.world)
+            self._shelves = self._make_shelves(self.world)
         return self._shelves
 
     @property

@@ -5,8 +5,10 @@ through the world's undo log, so a trial that is undone puts back what it took.
 """
 
 from collections import defaultdict
+from collections.abc import Callable
+from typing import Protocol
 
-from sky_core.model import QueueName, Quota, QuotaName, QuotaSpec
+from sky_core.model import QueueName, Quota, QuotaName, QuotaSpec, Shape
 from sky_core.resources import Resources
 from sky_core.world import World
 
@@ -24,6 +26,28 @@ class Shelf:
         self.names: list[QuotaName] = []
 
 
+class Shelving(Protocol):
+    """The questions of hop 1 about where quotas lie."""
+
+    def homes(self, queue: QueueName) -> list[QuotaName]:
+        """Quotas on a node, static-bound or reserved that the queue may use, in natural order."""
+
+    def free(self, queue: QueueName) -> list[Shelf]:
+        """The shelves that the queue may use."""
+
+    def head(self, shelf: Shelf) -> Quota | None:
+        """The first quota of the shelf that nobody holds; None when there is none left."""
+
+    def left(self, shelf: Shelf) -> int:
+        """How many quotas the shelf has left, at most."""
+
+    def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
+        """Whether a task of this shape may claim the shelf's head; `ask` says so."""
+
+    def put_back(self, quota: QuotaName) -> None:
+        """A claim on a free quota was given back: it is offered again."""
+
+
 class Shelves:
     """All quotas of a session, by the queues that may use them."""
 
@@ -31,6 +55,7 @@ class Shelves:
         """Sort every quota onto its shelf, or among those that are asked one by one."""
         self._world = world
         self._cursor: dict[int, int] = {}
+        self._suits: dict[tuple[int, Shape], bool] = {}
         self._free: dict[QueueName, list[Shelf]] = defaultdict(list)
         self._homes: dict[QueueName, list[QuotaName]] = defaultdict(list)
         self._where: dict[QuotaName, tuple[Shelf, int]] = {}
@@ -71,6 +96,13 @@ class Shelves:
     def left(self, shelf: Shelf) -> int:
         """How many quotas from the cursor on the shelf has at most."""
         return len(shelf.names) - self._cursor.get(shelf.number, 0)
+
+    def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
+        """What holds for one free quota of a shelf holds for all, and for all tasks of one shape: asked once."""
+        kind = (shelf.number, shape)
+        if kind not in self._suits:
+            self._suits[kind] = ask()
+        return self._suits[kind]
 
     def put_back(self, quota: QuotaName) -> None:
         """A claim on a free quota was given back: it is offered again."""
