@@ -1,0 +1,175 @@
+"""The plain way to do what the core does cleverly: what its caches and its arithmetic must agree with.
+
+`schedule(world, memory, policy, now, survey=Naive, shelves=NaiveShelves)` asks every plugin for every pair each time,
+looks through all quotas for each task, and counts slots by putting copies of a parcel onto a node until it refuses one.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec.structs import replace
+
+from sky_core.guards import Guards
+from sky_core.model import (
+    Claim,
+    Instant,
+    JobId,
+    Node,
+    NodeName,
+    QueueName,
+    Quota,
+    QuotaName,
+    QuotaSpec,
+    Shape,
+    Task,
+    TaskId,
+)
+from sky_core.plugin import Area, Field, Parcel
+from sky_core.policy import Points
+from sky_core.reasons import Reason
+from sky_core.resources import Resources
+from sky_core.shelves import Shelf
+from sky_core.statement import Statement
+from sky_core.states import TaskState
+from sky_core.topology import zone_of
+from sky_core.world import World
+
+
+class Naive:
+    """A `Survey` that remembers nothing."""
+
+    def __init__(self, world: World, points: Points, _frees: Callable[[NodeName], Resources]) -> None:
+        """What could become free is left to the plugins that ask for it."""
+        self._world = world
+        self._points = points
+
+    def nodes(self, area: Area) -> tuple[NodeName, ...]:
+        """Every node of the cluster, if it is in the area."""
+        rows = sorted(self._world.nodes.values(), key=lambda node: node.order)
+        return tuple(node.name for node in rows if _inside(node, area))
+
+    def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
+        """What the plugins say of this pair."""
+        row = self._world.nodes[node]
+        refused: tuple[Reason, ...] = self._ask("select", parcel, row)
+        return refused or self._ask("predicate", parcel, row)
+
+    def depends(self, parcel: Parcel) -> bool:
+        """Whether the parcel looks around, or could come within what others keep others away by."""
+        return parcel.looks_around or Guards(self._world).may_refuse(parcel)
+
+    def slots(self, parcel: Parcel, node: NodeName) -> int:
+        """How many copies the node takes, one after the other; at most one of a parcel that looks around."""
+        if self.refusals(parcel, node):
+            return 0
+        if self.depends(parcel):
+            return 1
+        with Statement(self._world, Instant(0)) as trial:
+            taken = 0
+            while not self.refusals(copy := _copy(parcel, taken), node):
+                self._put(trial, copy, node)
+                taken += 1
+        return taken
+
+    def total(self, parcel: Parcel, area: Area) -> int:
+        """Node by node."""
+        return sum(self.slots(parcel, node) for node in self.nodes(area))
+
+    def best(self, parcel: Parcel, area: Area) -> NodeName | None:
+        """Of all nodes that do not refuse, side by side."""
+        names = [name for name in self.nodes(area) if not self.refusals(parcel, name)]
+        rows = [self._world.nodes[name] for name in names]
+        if not rows:
+            return None
+        picked: NodeName | None = self._ask("best", parcel, rows)
+        field = Field(rows)
+        scores = [self._ask("order", parcel, row, field) + self._ask("batchOrder", parcel, row, field) for row in rows]
+        return picked or rows[scores.index(max(scores))].name
+
+    def _ask(self, stage: str, parcel: Parcel, *about: Any) -> Any:
+        bundle, who = ("tn", parcel.tasks[0]) if parcel.direct else ("qn", parcel)
+        return self._points[f"{bundle}.{stage}"](who, *about)
+
+    def _put(self, trial: Statement, copy: Parcel, node: NodeName) -> None:
+        world = self._world
+        for task in copy.tasks:
+            world.put(world.tasks, task.id, task)
+        if copy.direct:
+            trial.allocate(copy.tasks[0], node)
+        else:
+            world.put(world.quotas, copy.quota.name, copy.quota)
+            trial.bind_quota(copy.quota.name, node)
+
+
+class NaiveShelves:
+    """A `Shelving` that looks through all quotas each time."""
+
+    def __init__(self, world: World) -> None:
+        """Only the numbers of shelves are kept, by which a job counts what it took of each."""
+        self._world = world
+        self._numbers: dict[tuple[QuotaSpec, Resources], int] = {}
+
+    def homes(self, queue: QueueName) -> list[QuotaName]:
+        """Those that have a place, or will."""
+        return [quota.name for quota in self._usable(queue) if _has_place(quota)]
+
+    def free(self, queue: QueueName) -> list[Shelf]:
+        """Those that nobody holds, together where they are of one shape."""
+        shelves: dict[int, Shelf] = {}
+        for quota in self._usable(queue):
+            if _has_place(quota) or quota.claims:
+                continue
+            number = self._numbers.setdefault((quota.spec, quota.shadow), len(self._numbers))
+            shelves.setdefault(number, Shelf(number, quota.spec, quota.shadow)).names.append(quota.name)
+        return list(shelves.values())
+
+    def head(self, shelf: Shelf) -> Quota | None:
+        """The first that is free still."""
+        quotas = (self._world.quotas[name] for name in shelf.names)
+        return next((quota for quota in quotas if not _has_place(quota) and not quota.claims), None)
+
+    def left(self, shelf: Shelf) -> int:
+        """How many are free still."""
+        quotas = (self._world.quotas[name] for name in shelf.names)
+        return sum(not _has_place(quota) and not quota.claims for quota in quotas)
+
+    def suits(self, _shelf: Shelf, _shape: Shape, ask: Callable[[], bool]) -> bool:
+        """Asked each time."""
+        return ask()
+
+    def put_back(self, quota: QuotaName) -> None:
+        """Seen when next looked for."""
+
+    def _usable(self, queue: QueueName) -> list[Quota]:
+        quotas = sorted(self._world.quotas.values(), key=lambda quota: quota.order)
+        return [quota for quota in quotas if queue == quota.spec.queue or queue in quota.spec.shared_queues]
+
+
+def _has_place(quota: Quota) -> bool:
+    return quota.node is not None or quota.spec.static_node is not None or bool(quota.reservations)
+
+
+def _inside(node: Node, area: Area) -> bool:
+    return area.spec in (None, node.spec) and area.zone in (None, zone_of(node))
+
+
+def _copy(parcel: Parcel, number: int) -> Parcel:
+    """A further quota like the parcel's, claimed by further tasks like its own, which are nowhere yet."""
+    name = QuotaName(f"{parcel.quota.name}#{number}")
+    state, claimed = (TaskState.PENDING, None) if parcel.direct else (TaskState.ALLOCATED_TO_QUOTA, name)
+    tasks = tuple(
+        replace(task, id=TaskId(f"{task.id}#{number}"), state=state, quota=claimed, node=None) for task in parcel.tasks
+    )
+    quota = replace(parcel.quota, name=name, node=None, claims=tuple(map(_claim, tasks)))
+    return Parcel(job=parcel.job, quota=quota, tasks=tasks, direct=parcel.direct)
+
+
+def _claim(task: Task) -> Claim:
+    return Claim(
+        task=task.id,
+        namespace=task.namespace,
+        name=task.name,
+        job=JobId(str(task.job)),
+        place=task.place,
+        resources=task.shape.request,
+    )

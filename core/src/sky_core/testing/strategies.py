@@ -1,0 +1,336 @@
+"""Hypothesis strategies for small clusters as raw objects, and for what happens in them.
+
+Small, so that thousands of examples run quickly, and crowded, so that jobs meet: a few cards, names and labels for all.
+Each example has but some of the oddities that there are, so that most worlds let something happen and what is odd
+meets itself. All is in Kubernetes' own form; what is there at the beginning need not add up, as in any cluster.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+from hypothesis import strategies as st
+
+from sky_core.settings import PREFIX
+from sky_core.testing.objects import GPU, HCA, SPOT, Object, group, job_queue, node, pod, priority_class, queue, quota
+
+T = TypeVar("T")
+
+START: Final = "2026-01-01T00:10:00Z"
+"""Time for the first cycle: after all objects were created, when some reservations have expired."""
+
+NAMES: Final = ("n0", "n1", "n2", "n3", "n4", "edge")
+SPEC: Final = f"{PREFIX}spec"
+ZONE: Final = f"{PREFIX}zone"
+ASKS: Final[tuple[Object, ...]] = (
+    {GPU: "1"},
+    {GPU: "1", HCA: "1"},
+    {GPU: "2"},
+    {GPU: "2", HCA: "2"},
+    {GPU: "1", "cpu": "2"},
+    {"cpu": "1"},
+    {},
+)
+OFFERS: Final[tuple[Object, ...]] = (
+    {GPU: "1", HCA: "1"},
+    {GPU: "2", HCA: "2"},
+    {GPU: "2"},
+    {GPU: "4", HCA: "4"},
+    {GPU: "2", HCA: "2", "cpu": "4"},
+    {"cpu": "2"},
+)
+
+
+def _term(key: str = "kubernetes.io/hostname") -> Object:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "x"}}}
+
+
+def _pod_affinity(kind: str, key: str) -> Object:
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [_term(key)]}}
+
+
+_HOST: Final = "kubernetes.io/hostname"
+_WANTS_DISK: Final = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
+_TAINT: Final = {"key": "dedicated", "value": "x"}
+_TOLERATES: Final = [{"key": "dedicated", "operator": "Exists"}]
+
+ODDITIES: Final[dict[str, tuple[Any, ...]]] = {
+    "node.cards": (1, 2, 8),
+    "node.cpu": ("3",),
+    "node.pods": ("2", "3"),
+    "node.ready": ("False",),
+    "node.unschedulable": (True,),
+    "node.taints": ([{**_TAINT, "effect": "NoSchedule"}], [{**_TAINT, "effect": "PreferNoSchedule"}]),
+    "node.index": ("1", "7"),
+    "node.spec": ("h100", ""),
+    "node.zone": ("roce#s2", "ib#t1", ""),
+    "node.disk": ("ssd",),
+    "node.mount": (True,),
+    "node.spot": ('{"shared": 1, "exclusive": 1}', '{"shared": 0, "exclusive": 2}'),
+    "queue": ({"state": "Closed"}, {"capability": {GPU: "2"}}, {"priority": 1}),
+    "lane": ({"maxRunningJobs": 1}, {"policy": "StrictFIFO"}),
+    "quota.queue": ("a",),
+    "quota.shared": (["a"], ["default"]),
+    "quota.selector": ({SPEC: "a100"}, {SPEC: "h100"}, {"disk": "ssd"}),
+    "quota.tolerations": (_TOLERATES,),
+    "quota.affinity": (
+        {"quotaAntiAffinity": {"required": [_term()]}},
+        {"quotaAffinity": {"required": [_term()]}},
+        {"quotaAffinity": {"preferred": [{"weight": 3, **_term(ZONE)}]}},
+        {
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": _WANTS_DISK}]
+            }
+        },
+    ),
+    "quota.static": NAMES[:3],
+    "app": ({"app": "x"},),
+    "pod.requests": ASKS,
+    "pod.fate": ("claims", "runs", "runs", "strays", "leaves", "ended", "lost"),
+    "pod.role": ("worker", "master"),
+    "pod.index": ("0", "3"),
+    "pod.quota": ("q-0", "q-9"),
+    "pod.mounts": ("m1",),
+    "pod.wants": ("app=x",),
+    "pod.prefers": ("app=x",),
+    "pod.affinity": (
+        _pod_affinity("podAntiAffinity", _HOST),
+        _pod_affinity("podAffinity", ZONE),
+        {
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": _WANTS_DISK}]
+            }
+        },
+    ),
+    "pod.ports": ([{"containerPort": 80, "hostPort": 80}],),
+    "pod.selector": ({SPEC: "a100"}, {"disk": "ssd"}),
+    "pod.tolerations": (_TOLERATES,),
+    "pod.spread": ([{**_term(), "maxSkew": 1}], [{**_term(ZONE), "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]),
+    "pod.gates": ([{"name": "wait"}],),
+    "pod.priority": ("high",),
+    "gang.topology": ("true", "false"),
+    "gang.policy": ("required", "preferred"),
+    "gang.patience": ("3s",),
+    "gang.kin": ("k",),
+    "gang.kept": ("20s",),
+    "gang.least": (1, 2, 5),
+    "gang.queue": ("a", "a", "nowhere"),
+    "gang.priority": ("high",),
+    "gang.roles": ({"worker": 1}, {"master": 1, "worker": 1}),
+    "gang.spot": (True,),
+}
+"""What may be otherwise than usual, and how."""
+
+
+class Whims:
+    """One example's choice of oddities, and whether each object has them."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        """Draws the oddities."""
+        self.draw = draw
+        self._odd = draw(st.sets(st.sampled_from(list(ODDITIES)), max_size=12))
+
+    def __call__(self, what: str, usual: T) -> T:
+        """The usual value, or an odd one."""
+        if what not in self._odd:
+            return usual
+        chosen: T = self.draw(st.sampled_from([usual, usual, *ODDITIES[what]]))
+        return chosen
+
+    def of(self, *values: T) -> T:
+        """One of these."""
+        return self.draw(st.sampled_from(values))
+
+    def upto(self, most: int, least: int = 0) -> int:
+        """A number."""
+        return self.draw(st.integers(least, most))
+
+
+def _given(told: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in told.items() if value}
+
+
+def machine(whims: Whims, name: str) -> Object:
+    """A node of some cards, in a zone."""
+    cards, pools = str(whims("node.cards", 4)), whims("node.spot", "")
+    ready = {"type": "Ready", "status": whims("node.ready", "True"), "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    mount = {"type": "infiniai-fs-m1", "status": "True", "lastHeartbeatTime": "2026-01-01T00:01:00Z"}
+    amounts = {GPU: cards, HCA: cards, "cpu": whims("node.cpu", "16"), "pods": whims("node.pods", "30")}
+    labels = {SPEC: whims("node.spec", "a100"), ZONE: whims("node.zone", "roce#s1"), "disk": whims("node.disk", "")}
+    return node(
+        name,
+        {**amounts, **({SPOT: "2"} if pools else {})},
+        labels={_HOST: name, **_given(labels)},
+        notes=_given({"node-index": whims("node.index", ""), "spot-pools": pools}),
+        conditions=[ready, *([mount] if whims("node.mount", False) else [])],
+        taints=whims("node.taints", []),
+        unschedulable=whims("node.unschedulable", False),
+    )
+
+
+def declared(whims: Whims, request: Object) -> dict[str, Any]:
+    """What a quota declares, in the arguments of `objects.quota`."""
+    optional = {
+        "sharedQueues": whims("quota.shared", []),
+        "nodeSelector": whims("quota.selector", {}),
+        "tolerations": whims("quota.tolerations", []),
+        "affinity": whims("quota.affinity", {}),
+        "metadata": {"labels": whims("app", {})},
+    }
+    return {"request": request, "queue": whims("quota.queue", "default"), **_given(optional)}
+
+
+def asked(whims: Whims, requests: Object) -> dict[str, Any]:
+    """What a pod asks for, in the arguments of `objects.pod`."""
+    notes = {
+        "task-index": whims("pod.index", ""),
+        "quota-name": whims("pod.quota", ""),
+        "volcano.sh/task-spec": whims("pod.role", ""),
+        "required-mount-points": whims("pod.mounts", ""),
+        "quota-affinity": whims("pod.wants", ""),
+        "preferred-quota-affinity": whims("pod.prefers", ""),
+    }
+    optional = {
+        "nodeSelector": whims("pod.selector", {}),
+        "tolerations": whims("pod.tolerations", []),
+        "affinity": whims("pod.affinity", {}),
+        "topologySpreadConstraints": whims("pod.spread", []),
+        "schedulingGates": whims("pod.gates", []),
+        "priorityClassName": whims("pod.priority", ""),
+    }
+    container = {"name": "main", "resources": {"requests": requests}, "ports": whims("pod.ports", [])}
+    return {
+        "containers": [container],
+        "notes": _given(notes),
+        "metadata": {"labels": whims("app", {})},
+        **_given(optional),
+    }
+
+
+class _Scene:
+    """A cluster in the making: quotas are written down when all their claims are known."""
+
+    def __init__(self, whims: Whims, names: Sequence[str]) -> None:
+        self.whims = whims
+        self.names = names
+        self.objects: list[Object] = []
+        self.quotas: dict[str, tuple[dict[str, Any], Object]] = {}
+
+    def bound(self, where: str) -> Object:
+        """The status of one of the quotas on a node, new or not."""
+        name = f"b-{self.whims.upto(1)}-{where}"
+        if name not in self.quotas:
+            spec = declared(self.whims, self.whims.of(*OFFERS))
+            self.quotas[name] = (spec, {"nodeName": where, "tasks": [], "reservedTasks": []})
+        return self.quotas[name][1]
+
+    def free(self, count: int) -> None:
+        """So many quotas on no node, most of them like the one before."""
+        spec: dict[str, Any] = {}
+        for i in range(count):
+            if not spec or self.whims.upto(3) == 0:
+                spec = declared(self.whims, self.whims.of(*OFFERS))
+            static = self.whims("quota.static", "")
+            self.quotas[f"q-{i}"] = ({**spec, "staticBindNode": static} if static else spec, {})
+
+    def member(self, name: str, job: str, requests: Object, gang: str | None) -> None:
+        """A pod: waiting, waiting with a claim, or running in a quota, beside one, or no more."""
+        whims, told = self.whims, asked(self.whims, requests)
+        fate = whims("pod.fate", "waits")
+        where = None if fate in {"waits", "claims", "lost"} else whims.of(*self.names)
+        if fate in {"claims", "runs", "leaves", "ended"} and SPOT not in requests:
+            status = self.bound(where or whims.of(*self.names))
+            status["tasks"].append(_claim(name, job, requests, reservationSeconds=whims.of(0, 60)))
+        if fate == "lost":
+            self.bound(whims.of(*self.names))["reservedTasks"].append(_kept(name, job, requests, whims.of(*_EXPIRIES)))
+        if fate == "leaves":
+            told["metadata"]["deletionTimestamp"] = "2026-01-01T00:09:00Z"
+        phase = whims.of("Succeeded", "Failed") if fate == "ended" else None
+        self.objects.append(pod(name, group=gang, on=where, phase=phase, **told))
+
+    def written(self) -> list[Object]:
+        """All objects."""
+        return [*self.objects, *(quota(name, status=status, **spec) for name, (spec, status) in self.quotas.items())]
+
+
+_EXPIRIES: Final = ("2026-01-01T00:20:00Z", "2026-01-01T00:10:03Z", "2026-01-01T00:09:00Z")
+
+
+def _claim(name: str, job: str, requests: Object, **fields: Any) -> Object:
+    number = name.rpartition("-")[2]
+    whose = {"namespace": "default", "name": name, "uid": f"Pod/default/{name}", "job": job, "rank": f"/{number}"}
+    return {**whose, "resources": requests, **fields}
+
+
+def _kept(name: str, job: str, requests: Object, expires: str) -> Object:
+    claim = _claim(name, job, requests)
+    return {
+        "task": name,
+        "expiresAt": expires,
+        **{key: claim[key] for key in ("namespace", "job", "rank", "resources")},
+    }
+
+
+def podgroup(whims: Whims, name: str, size: int) -> Object:
+    """A PodGroup for so many pods."""
+    notes = {
+        "enable-topology-scheduling": whims("gang.topology", ""),
+        "topology-policy": whims("gang.policy", ""),
+        "topology-patience": whims("gang.patience", ""),
+        "topology-affinity-key": whims("gang.kin", ""),
+        "reservation-ttl": whims("gang.kept", ""),
+    }
+    optional = {"priorityClassName": whims("gang.priority", ""), "minTaskMember": whims("gang.roles", {})}
+    least, queue_ = whims("gang.least", size), whims("gang.queue", "default")
+    labels: Object = {"labels": whims("app", {})}
+    return group(name, least, notes=_given(notes), metadata=labels, queue=queue_, **_given(optional))
+
+
+@st.composite
+def scenes(draw: st.DrawFn) -> list[Object]:
+    """All objects of a small cluster, in no particular order of kinds."""
+    whims = Whims(draw)
+    names = NAMES[: whims.upto(len(NAMES), 2)]
+    scene = _Scene(whims, names)
+    scene.objects += [machine(whims, name) for name in names]
+    scene.objects += [priority_class("high", 1000), queue("default", **whims("queue", {})), queue("a", weight=2)]
+    lane: Object = whims("lane", {})
+    scene.objects += [job_queue("lane", jobSelector={}, **lane)] if lane else []
+    scene.free(whims.upto(8, 2))
+    for job in "gh"[: whims.upto(2, 1)]:
+        size = whims.upto(4, 1)
+        requests = {SPOT: "1"} if whims("gang.spot", False) else whims.of(*ASKS[:4])
+        scene.objects.append(podgroup(whims, job, size))
+        for i in range(size):
+            scene.member(f"{job}-{i}", job, whims("pod.requests", requests), job)
+    for i in range(whims.upto(1)):
+        scene.member(f"solo-{i}", f"pod/solo-{i}", whims.of(*ASKS), None)
+    for i in range(whims.upto(1)):
+        foreign = asked(whims, whims.of(*ASKS))
+        scene.objects.append(pod(f"foreign-{i}", scheduler="other", on=whims.of(*names), **foreign))
+    return scene.written()
+
+
+@st.composite
+def timelines(draw: st.DrawFn, objects: Sequence[Object]) -> Object:
+    """What may happen to these objects and to a few more, as a document of kind Timeline."""
+    whims = Whims(draw)
+    pods = [one["metadata"]["name"] for one in objects if one["kind"] == "Pod"]
+    events = []
+    for i in range(whims.upto(6)):
+        match whims.of("node", "quota", "pod", *(["delete", "finish", "refuse"] * 2 if pods else [])):
+            case "node":
+                event: Object = {"apply": machine(whims, whims.of(*NAMES))}
+            case "quota":
+                event = {"apply": quota(f"q-{whims.upto(9)}", **declared(whims, whims.of(*OFFERS)))}
+            case "pod":
+                event = {"apply": pod(f"late-{i}", **asked(whims, whims.of(*ASKS)))}
+            case "delete":
+                event = {"delete": {"kind": "Pod", "namespace": "default", "name": whims.of(*pods)}}
+            case "finish":
+                phase = whims.of("Succeeded", "Failed")
+                event = {"finish": {"namespace": "default", "name": whims.of(*pods), "phase": phase}}
+            case _:
+                event = {"failNextBind": {"pod": f"default/{whims.of(*pods)}", "status": whims.of(409, 500, 504)}}
+        events.append({"at": f"{whims.upto(12)}s", **event})
+    version = "simulation.scheduling.infini-ai.com/v1alpha1"
+    return {"apiVersion": version, "kind": "Timeline", "metadata": {"name": "events"}, "events": events}
