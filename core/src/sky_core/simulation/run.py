@@ -4,34 +4,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from sky_core import drift, invariants, reservations, waiting
+from sky_core import drift, reservations
 from sky_core.api.identity import Key, key_of
 from sky_core.api.instants import instant
 from sky_core.api.kinds import GROUP, kind_of
-from sky_core.cycle import Outcome, schedule
-from sky_core.decisions import BindTask, EvictTask, WriteQuota
-from sky_core.invariants import Violation
-from sky_core.memory import Memory
-from sky_core.model import Instant, JobId
+from sky_core.model import Instant
 from sky_core.policy import Policy
-from sky_core.reasons import Code, Verdict
 from sky_core.settings import Settings
 from sky_core.simulation.cluster import Cluster
 from sky_core.simulation.objects import Object, part, text
-from sky_core.simulation.report import (
-    Bind,
-    End,
-    Eviction,
-    QuotaWritten,
-    Report,
-    Step,
-    Told,
-    allocatable,
-    contract,
-    requests,
-)
+from sky_core.simulation.report import End, QuotaWritten, Report, Step, allocatable, contract, requests
+from sky_core.simulation.scheduler import Scheduler
 from sky_core.simulation.timeline import Apply, Delete, Event, FailNextBind, Finish
-from sky_core.status import waits_for_zone
 
 LONG_AGO: Final = instant("2000-01-01T00:00:00Z")
 """When a simulation begins whose objects say nothing of time."""
@@ -76,23 +60,19 @@ def run(
 
 
 class Simulation:
-    """A cluster, and a scheduler that has been running in it for some cycles."""
+    """A cluster, and the processes that have been running in it for some cycles."""
 
     def __init__(self, timeline: Sequence[Event], policy: Policy, settings: Settings, start: Instant) -> None:
         """Before the first cycle, which runs at `start`."""
         self._cluster = Cluster(settings, start)
-        self._policy = policy
+        self._scheduler = Scheduler(policy)
         self._settings = settings
         self._start = start
         self._later = deque(timeline)
-        self._memory = Memory()
-        self._verdicts: dict[JobId, Verdict] = {}
-        self._told: dict[JobId, tuple[Verdict, Instant | None, int]] = {}
         self._in_order = -1
         self._steps: list[Step] = []
         self._skipped: list[str] = []
         self._warnings: list[str] = []
-        self._violations: list[str] = []
 
     def populate(self, objects: Iterable[Object]) -> None:
         """Put what is there at the beginning, and what is assumed to be."""
@@ -103,36 +83,35 @@ class Simulation:
                 if key in by_key:
                     raise SameObjectTwiceError(str(key))
                 by_key[key] = raw
-        by_key.setdefault(Key("Queue", "", "default"), _DEFAULT_QUEUE)
+        by_key.setdefault(key_of(_DEFAULT_QUEUE), _DEFAULT_QUEUE)
         for key in sorted(by_key):
             self._cluster.apply(by_key[key])
 
     def cycle(self) -> bool:
         """Run a cycle and the step after it; True if nothing more would happen."""
-        cluster = self._cluster
+        cluster, scheduler = self._cluster, self._scheduler
         cluster.step += 1
         before = cluster.changes
-        outcome, self._memory = schedule(cluster.world, self._memory, self._policy, cluster.now)
-        self._violations += [f"cycle {cluster.step}: {defect}" for defect in outcome.defects]
-        told = self._news(outcome)
-        writes, evictions, binds = self._perform(outcome)
+        outcome = scheduler.decide(cluster)
+        writes, evictions, binds = scheduler.perform(cluster, outcome)
         cluster.start_pods()
-        self._tell(outcome)
+        told = scheduler.tell(cluster, outcome)
         writes += self._repair()
         events = self._happen() + [f"{key} is gone" for key in cluster.clear_away()]
-        step = Step(
-            cycle=cluster.step,
-            at=cluster.now,
-            writes=tuple(writes),
-            binds=tuple(binds),
-            evictions=tuple(evictions),
-            events=tuple(events),
-            told=told,
-        )
-        if writes or binds or evictions or events or told:
+        if writes or evictions or binds or events or told:
+            step = Step(
+                cycle=cluster.step,
+                at=cluster.now,
+                writes=tuple(writes),
+                binds=binds,
+                evictions=evictions,
+                events=tuple(events),
+                told=told,
+            )
             self._steps.append(step)
         cluster.now = Instant(cluster.now + self._settings.period)
-        return not outcome.decisions and cluster.changes == before and not self._expects_more(outcome)
+        at_rest = not outcome.decisions and cluster.changes == before
+        return at_rest and not self._expects_more() and not scheduler.expects_more(cluster, outcome)
 
     def report(self) -> Report:
         """What has come of it so far."""
@@ -141,7 +120,7 @@ class Simulation:
         end = End(
             objects=cluster.objects,
             world=world,
-            verdicts=self._verdicts,
+            verdicts=self._scheduler.verdicts,
             settings=self._settings,
             cycles=cluster.step,
             invalid=cluster.intake.invalid,
@@ -154,7 +133,7 @@ class Simulation:
             allocatable=allocatable(world),
             requests=requests(world),
             skipped=tuple(self._skipped),
-            violations=tuple(self._violations),
+            violations=tuple(self._scheduler.violations),
         )
 
     def _knows(self, raw: Object) -> bool:
@@ -164,58 +143,6 @@ class Simulation:
             return True
         self._skipped.append(f"{key}: skipped: a simulation has no use for {key.kind} ({text(raw, 'apiVersion')})")
         return False
-
-    def _news(self, outcome: Outcome) -> tuple[Told, ...]:
-        """The verdicts that say something else than before. That a job backs off is no news."""
-        world = self._cluster.world
-        told = []
-        for id_, verdict in outcome.verdicts.items():
-            old = self._verdicts.get(id_)
-            codes = tuple(code for code in verdict.codes() if code is not Code.BACKING_OFF)
-            if old is None or (old.rung, set(old.codes()) - {Code.BACKING_OFF}) != (verdict.rung, set(codes)):
-                told.append(Told(job=world.jobs[id_].key, rung=verdict.rung, codes=codes))
-        self._verdicts = dict(outcome.verdicts)
-        return tuple(told)
-
-    def _perform(self, outcome: Outcome) -> tuple[list[QuotaWritten], list[Eviction], list[Bind]]:
-        """Carry out what was decided, in the order in which it was."""
-        cluster = self._cluster
-        writes: list[QuotaWritten] = []
-        evictions: list[Eviction] = []
-        binds: list[Bind] = []
-        if not outcome.decisions:
-            return writes, evictions, binds
-        tasks, jobs = dict(cluster.world.tasks), cluster.world.jobs
-        self._note(invariants.check_decisions(cluster.world, outcome.decisions, cluster.now))
-        for decision in outcome.decisions:
-            match decision:
-                case WriteQuota():
-                    cluster.write_quota(decision)
-                    writes.append(QuotaWritten(quota=decision.quota, node=decision.node, by="scheduler"))
-                case EvictTask():
-                    task, claimant = tasks[decision.task], jobs[decision.certificate.claimant].key
-                    evictions.append(Eviction(pod=task.key, job=claimant, result=cluster.evict(task)))
-                case BindTask():
-                    task = tasks[decision.task]
-                    result = cluster.bind(task, decision.node, decision.quota)
-                    binds.append(Bind(pod=task.key, node=decision.node, result=result))
-        self._note(invariants.check(cluster.world))
-        return writes, evictions, binds
-
-    def _note(self, violations: Iterable[Violation]) -> None:
-        step = self._cluster.step
-        self._violations += [f"cycle {step}: {v.invariant}: {v.object}: {v.fault}" for v in violations]
-
-    def _tell(self, outcome: Outcome) -> None:
-        """Write what the scheduler tells of its jobs."""
-        cluster, attempts, told = self._cluster, self._memory.attempts, self._told
-        self._told = {}
-        for id_, verdict in outcome.verdicts.items():
-            attempt = attempts.get(id_)
-            news = (verdict, attempt.next if attempt is not None else None, cluster.changes)
-            if told.get(id_) != news:
-                cluster.report_job(cluster.world.jobs[id_], verdict, news[1])
-            self._told[id_] = news
 
     def _repair(self) -> list[QuotaWritten]:
         """What quota-fixer and then reservation-gc write."""
@@ -256,22 +183,10 @@ class Simulation:
                 self._cluster.fail_next_bind(pod, answer)
                 return True
 
-    def _expects_more(self, outcome: Outcome) -> bool:
-        """Whether time alone will bring something about, though this cycle and its step did not."""
-        cluster, world = self._cluster, self._cluster.world
-        return (
-            outcome.cut_short
-            or bool(self._later)
-            or cluster.waits_for_pods_to_go
-            or any(quota.reservations for quota in world.quotas.values())
-            or any(waits_for_zone(verdict) for verdict in outcome.verdicts.values())
-            or any(attempt.room_until is not None for attempt in self._memory.attempts.values())
-            or any(
-                waiting.cut_short(world, world.jobs[id_], attempt, cluster.now)
-                for id_, attempt in self._memory.attempts.items()
-                if id_ in world.jobs
-            )
-        )
+    def _expects_more(self) -> bool:
+        """Whether time alone will change something in the cluster."""
+        kept = any(quota.reservations for quota in self._cluster.world.quotas.values())
+        return bool(self._later) or self._cluster.waits_for_pods_to_go or kept
 
 
 _DEFAULT_QUEUE: Final[Object] = {
@@ -284,12 +199,10 @@ _DEFAULT_QUEUE: Final[Object] = {
 
 def _latest(objects: Iterable[Object]) -> Instant:
     """The latest creationTimestamp that can be read."""
-    found = LONG_AGO
-    times = {text(part(raw, "metadata"), "creationTimestamp") for raw in objects} - {""}
     readable = []
-    for time in times:
+    for time in {text(part(raw, "metadata"), "creationTimestamp") for raw in objects}:
         try:
             readable.append(instant(time))
         except ValueError:
-            continue
-    return max(readable, default=found)
+            continue  # the intake tells of it
+    return max(readable, default=LONG_AGO)
