@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from sky_core.guards import Guards
 from sky_core.model import (
     Claim,
     Instant,
@@ -54,10 +53,6 @@ class Naive:
         refused: tuple[Reason, ...] = self._ask("select", parcel, row)
         return refused or self._ask("predicate", parcel, row)
 
-    def depends(self, parcel: Parcel) -> bool:
-        """Whether the parcel looks around, or could come within what others keep others away by."""
-        return parcel.looks_around or Guards(self._world).may_refuse(parcel)
-
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """How many copies the node takes, one after the other; at most one of a parcel that looks around."""
         if self.refusals(parcel, node):
@@ -70,6 +65,19 @@ class Naive:
                 self._put(trial, copy, node)
                 taken += 1
         return taken
+
+    def depends(self, parcel: Parcel) -> bool:
+        """Whether the parcel looks around, or anybody in the world keeps such as it away."""
+        pods = (term for task in self._world.tasks.values() for term in task.shape.pod_affinity.anti_required)
+        quotas = (term for quota in self._world.quotas.values() for term in quota.spec.quota_affinity.anti_required)
+        return (
+            parcel.looks_around
+            or any(term.selector.matches(task.labels) for term in pods for task in parcel.tasks)
+            or any(term.selector.matches(parcel.quota.spec.labels) for term in quotas)
+        )
+
+    def placed(self, parcel: Parcel, node: NodeName) -> None:
+        """Nothing is remembered."""
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Node by node."""
