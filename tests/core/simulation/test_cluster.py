@@ -74,6 +74,12 @@ def test_an_object_that_is_applied_again_keeps_what_the_cluster_made_of_it() -> 
     assert (w.state, w.node, w.required_quota, w.labels) == (TaskState.RUNNING, "n0", "q", {"new": "yes"})
 
 
+def test_what_people_wrote_they_can_take_away() -> None:
+    c = cluster(pod("w", ONE, notes={"quota-name": "q"}))
+    c.apply(pod("w", ONE))
+    assert task(c, "w").required_quota is None
+
+
 def test_a_status_that_an_object_brings_along_counts() -> None:
     c = cluster(quota("q", ONE, status={"nodeName": "n0"}))
     c.apply(quota("q", ONE, status={"nodeName": "n1"}))

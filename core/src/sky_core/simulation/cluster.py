@@ -232,8 +232,8 @@ class Cluster:
 
 
 def _still_bound(new: Object, old: Object) -> Object:
-    """A pod, where it has neither, with the node that the old one had, its quota, and its order to go."""
-    for path in (("spec", "nodeName"), ("metadata", "annotations", annotations.QUOTA_NAME), _DELETION):
+    """A pod, with the node and the quota that binding gave the old one, and its order to go; unless it brings others."""
+    for path in _BINDING if text(part(old, "spec"), "nodeName") else _ORDER:
         *where, name = path
         kept = part(old, *where).get(name)
         if kept and not part(new, *where).get(name):
@@ -241,4 +241,5 @@ def _still_bound(new: Object, old: Object) -> Object:
     return new
 
 
-_DELETION: Final = ("metadata", "deletionTimestamp")
+_ORDER: Final = (("metadata", "deletionTimestamp"),)
+_BINDING: Final = (("spec", "nodeName"), ("metadata", "annotations", annotations.QUOTA_NAME), *_ORDER)
