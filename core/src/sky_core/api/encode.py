@@ -1,8 +1,9 @@
 """Decisions as what is written to the API server: the inverse of `sky_core.api.quotas`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from sky_core.api.conditions import Condition, condition, merged
 from sky_core.api.identity import job_name
 from sky_core.api.instants import rfc3339
 from sky_core.decisions import WriteQuota
@@ -13,9 +14,7 @@ BOUND = "Bound"
 """The condition that says whether a quota has a node."""
 
 
-def quota_status(
-    write: WriteQuota, quota: Quota, now: Instant, conditions: Sequence[Mapping[str, Any]] = ()
-) -> dict[str, Any]:
+def quota_status(write: WriteQuota, quota: Quota, now: Instant, conditions: Sequence[Condition] = ()) -> dict[str, Any]:
     """The status of a quota, whole, after this write. Keys stand in a fixed order.
 
     `nodeName`, `phase`, `tasks`, `reservedTasks` and `allocated` are the write's; shadowResource, staticBindStatus and
@@ -35,7 +34,7 @@ def quota_status(
         "tasks": [_task(claim) for claim in write.claims],
         "reservedTasks": [_reserved(reservation) for reservation in write.reservations],
         "epoch": quota.epoch,
-        "conditions": _conditions(write, now, conditions),
+        "conditions": merged(conditions, _bound(write), now),
     }
     return {name: value for name, value in status.items() if value}
 
@@ -67,17 +66,7 @@ def _reserved(reservation: Reservation) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if value}
 
 
-def _conditions(write: WriteQuota, now: Instant, old: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """With `Bound`, whose transition time moves only when its status does."""
-    status = "True" if write.node is not None else "False"
-    before = next((dict(one) for one in old if one.get("type") == BOUND), {})
-    bound = {
-        "type": BOUND,
-        "status": status,
-        "reason": "QuotaBound" if write.node is not None else "QuotaEmpty",
-        "message": f"bound to node {write.node}" if write.node is not None else "on no node",
-        "lastTransitionTime": before["lastTransitionTime"]
-        if before.get("status") == status and "lastTransitionTime" in before
-        else rfc3339(now),
-    }
-    return [*(dict(one) for one in old if one.get("type") != BOUND), bound]
+def _bound(write: WriteQuota) -> dict[str, Any]:
+    if write.node is None:
+        return condition(BOUND, holds=False, reason="QuotaEmpty", message="on no node")
+    return condition(BOUND, holds=True, reason="QuotaBound", message=f"bound to node {write.node}")

@@ -21,7 +21,11 @@ class Coverage:
         self._stale: set[Key] = set()
 
     def pod(self, old: Task | None, new: Task | None) -> None:
-        """A pod has come, changed or gone. Its namespace never changes."""
+        """A pod has come, changed or gone. One uid in two namespaces is two pods."""
+        if old and new and old.namespace != new.namespace:
+            self.pod(old, None)
+            self.pod(None, new)
+            return
         task = new or old
         if task is None:
             return
