@@ -5,7 +5,7 @@ same for it as for everybody else.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sky_core.model import Instant, Job, NodeName, Quota, QuotaName, QuotaSpec, Task
 from sky_core.plugin import Area, Parcel
@@ -35,13 +35,13 @@ def place_spot(session: Session, job: Job, tasks: Sequence[Task]) -> Findings:
 
 
 def _place(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel], area: Area) -> Findings:
-    seats: dict[QuotaName, NodeName] = {}
+    seats: Mapping[QuotaName, NodeName] = {}
     if job.topology.on:
         layout: Layout | None = session.points["predicateZone"](job, parcels, ())
         if layout is not None and not layout.seats:
             session.standing(job.id).waits_for_zone = layout.waits
             return layout.refusal or _refusals(session, parcels[0], area)
-        seats = dict(layout.seats) if layout is not None else {}
+        seats = layout.seats if layout is not None else {}
     for parcel in parcels:
         node = seats.get(parcel.quota.name) or session.survey.best(parcel, area)
         if node is None or session.survey.refusals(parcel, node):

@@ -6,7 +6,7 @@ Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 from collections.abc import Sequence
 
 from sky_core.memory import QuotaShape
-from sky_core.model import Job, NodeName, QuotaName, Task
+from sky_core.model import Job, NodeName, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
@@ -60,10 +60,9 @@ def place_zone(
     if not layout.seats:
         return _lacking(session, trial, job, group)
     session.standing(job.id).layout = layout
-    seats: dict[QuotaName, NodeName] = dict(layout.seats)
     needed = {parcel.quota.name for parcel in group}
     for parcel in (*group, *extras):
-        node = seats.get(parcel.quota.name)
+        node = layout.seats.get(parcel.quota.name)
         refused = _seat(session, trial, parcel, node) if node is not None else ()
         if refused and parcel.quota.name in needed:
             return refused
@@ -79,7 +78,7 @@ def place_followers(session: Session, trial: Statement, job: Job, parcels: Seque
         best = next((node for area in (*areas, ANYWHERE) if (node := session.survey.best(parcel, area))), None)
         if best is None:
             return refusals(session, parcel, ANYWHERE)
-        trial.bind_quota(parcel.quota.name, best)
+        seat(session, trial, parcel, best)
     return ()
 
 
@@ -97,7 +96,7 @@ def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence
         node = session.survey.best(parcel, area) if not refused else None
         if node is None:
             return refusals(session, parcel, area, placed=placed)
-        trial.bind_quota(parcel.quota.name, node)
+        seat(session, trial, parcel, node)
         placed += len(parcel.tasks)
     return ()
 
@@ -138,6 +137,12 @@ def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -
     return tally.findings()
 
 
+def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> None:
+    """Bind the parcel's quota to a node that takes it."""
+    trial.bind_quota(parcel.quota.name, node)
+    session.survey.placed(parcel, node)
+
+
 def _gate(session: Session, job: Job) -> Findings:
     """quotaAllocate: whether the whole of it may be committed."""
     tally = Tally()
@@ -152,7 +157,7 @@ def _seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) ->
         tally.add(node, refused)
         return tally.findings()
     best = session.points["qn.best"](parcel, (session.world.nodes[node],))
-    trial.bind_quota(parcel.quota.name, best or node)
+    seat(session, trial, parcel, best or node)
     return ()
 
 
@@ -164,7 +169,7 @@ def _lacking(session: Session, trial: Statement, job: Job, group: Sequence[Parce
         node = session.survey.best(parcel, area)
         if node is None:
             return refusals(session, parcel, area, placed=placed)
-        trial.bind_quota(parcel.quota.name, node)
+        seat(session, trial, parcel, node)
         placed += len(parcel.tasks)
     return (Finding(Code.TOPOLOGY_ZONE_INSUFFICIENT, len(group)),)
 

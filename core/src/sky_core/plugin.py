@@ -29,26 +29,25 @@ class Area(msgspec.Struct, frozen=True, gc=False):
     zone: ZoneId | None = None
 
 
-class Parcel(msgspec.Struct, frozen=True, gc=False, kw_only=True, eq=False):
+class Parcel:
     """A quota and the tasks that claim it, in rank order: what hop 2 places as one.
 
-    `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks.
+    `footprint` is what it takes of a node's quotaIdle; `looks_around`, whether an answer about one node depends on what
+    other nodes hold. `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks.
+    `view` is where a survey notes what it knows of the parcel's class.
     """
 
-    job: Job
-    quota: Quota
-    tasks: tuple[Task, ...]
-    direct: bool = False
+    __slots__ = ("direct", "footprint", "job", "looks_around", "quota", "tasks", "view")
 
-    @property
-    def footprint(self) -> Resources:
-        """What it takes of a node's quotaIdle."""
-        return self.quota.footprint
-
-    @property
-    def looks_around(self) -> bool:
-        """Whether an answer about one node depends on what other nodes hold."""
-        return self.quota.spec.looks_around or any(task.shape.looks_around for task in self.tasks)
+    def __init__(self, *, job: Job, quota: Quota, tasks: tuple[Task, ...], direct: bool = False) -> None:
+        """As the rows stand."""
+        self.job = job
+        self.quota = quota
+        self.tasks = tasks
+        self.direct = direct
+        self.footprint: Resources = quota.footprint
+        self.looks_around: bool = quota.spec.looks_around or any(task.shape.looks_around for task in tasks)
+        self.view: object = None
 
 
 def _no_share(_: str) -> int:
@@ -65,7 +64,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
     that takes it (as many as do), and how many further ones like the largest fit then; `area`: to which nodes hop 1
     has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
-    `eviction_cost`: what it would cost to make room for a load on a node; `admitted`: the jobs that were let in in this
+    `spot`: whether spot pods are anywhere; `eviction_cost`: what it would cost to make room for a load on a node; `admitted`: the jobs that were let in in this
     cycle and have not been refused since; `job_share`, `queue_share`: dominant shares in billionths.
     """
 
@@ -82,6 +81,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[tuple[NodeName, ...], int]] = lambda _p, _n: ((), 0)
     area: Callable[[JobId], Area] = lambda _: Area()
     seat: Callable[[Parcel], NodeName | None] = lambda _: None
+    spot: Callable[[], bool] = lambda: False
     eviction_cost: Callable[[NodeName, Resources], int] = lambda _node, _load: 0
     admitted: Callable[[], Sequence[Job]] = tuple
     job_share: Callable[[JobId], int] = _no_share

@@ -90,6 +90,7 @@ class Session:
             walk=self.walk,
             area=lambda job: self.standing(job).area,
             seat=self._seat,
+            spot=self.victims.anywhere,
             eviction_cost=self.victims.cost,
             admitted=lambda: list(self.going()),
             job_share=lambda job: self._share(f"job {job}"),
@@ -291,6 +292,7 @@ class Session:
                     trial.allocate(parcel.tasks[0], nodes[at])
                 else:
                     trial.bind_quota(parcel.quota.name, nodes[at])
+                self.survey.placed(parcel, nodes[at])
                 seats.append(nodes[at])
             largest = max(parcels, key=lambda parcel: self.share(parcel.footprint))
             left = sum(self.survey.slots(largest, node) for node in nodes) if len(seats) == len(parcels) else 0
@@ -302,7 +304,7 @@ class Session:
 
     def _seat(self, parcel: Parcel) -> NodeName | None:
         layout = self.standing(parcel.job.id).layout
-        return dict(layout.seats).get(parcel.quota.name) if layout is not None else None
+        return layout.seats.get(parcel.quota.name) if layout is not None else None
 
     def _share(self, holder: str) -> int:
         held = self._holdings().get(holder)

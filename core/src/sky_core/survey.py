@@ -37,6 +37,9 @@ class Survey(Protocol):
     def total(self, parcel: Parcel, area: Area) -> int:
         """The slots of all nodes of the area."""
 
+    def placed(self, parcel: Parcel, node: NodeName) -> None:
+        """The parcel, which the node took, was just placed there: nothing else has changed since it was asked."""
+
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """The node of the area that the policy likes best for the parcel; None where all refuse."""
 
@@ -106,6 +109,9 @@ class Pairs:
         """Node by node."""
         return sum(self.slots(parcel, name) for name in self.nodes(area))
 
+    def placed(self, parcel: Parcel, node: NodeName) -> None:
+        """Nothing is remembered."""
+
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """Five stages over all nodes of the area."""
         rows = [self._world.nodes[name] for name in self.nodes(area) if not self.refusals(parcel, name)]
@@ -167,30 +173,39 @@ class Classes:
 
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """From the class's answer; asked anew for a parcel that looks around."""
-        if self.depends(parcel):
-            return self._pairs.slots(parcel, node)
-        return self._answer(self._view(parcel), parcel, node)[0]
+        view = self._view(parcel)
+        return self._answer(view, parcel, node)[0] if view is not None else self._pairs.slots(parcel, node)
 
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """From the class's answer; asked anew for a parcel that looks around."""
-        if self.depends(parcel):
-            return self._pairs.refusals(parcel, node)
-        return self._answer(self._view(parcel), parcel, node)[1]
+        view = self._view(parcel)
+        return self._answer(view, parcel, node)[1] if view is not None else self._pairs.refusals(parcel, node)
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Summed once per area, then kept in step with the nodes that change."""
-        if self.depends(parcel):
-            return self._pairs.total(parcel, area)
         view = self._view(parcel)
+        if view is None:
+            return self._pairs.total(parcel, area)
         if area not in view.totals:
             view.totals[area] = sum(self._answer(view, parcel, name)[0] for name in self.nodes(area))
         return view.totals[area]
 
+    def placed(self, parcel: Parcel, node: NodeName) -> None:
+        """One slot less, by what slots mean: the node need not be asked again unless it was the last."""
+        view = parcel.view if isinstance(parcel.view, _View) else None
+        changed = self._world.changed
+        if view is None or any(name != node for name in changed[view.cursor :]):
+            return
+        slots, _ = view.answers.get(node, (0, ()))
+        if slots > 1:
+            view.cursor = len(changed)
+            self._set(view, parcel, node, slots - 1)
+
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """From a heap by score where scores stand alone, else from all candidates."""
-        if self.depends(parcel):
-            return self._pairs.best(parcel, area)
         view = self._view(parcel)
+        if view is None:
+            return self._pairs.best(parcel, area)
         if not (self._level and _indifferent(parcel)):
             world = self._world
             rows = [world.nodes[name] for name in self.nodes(area) if self._answer(view, parcel, name)[0]]
@@ -211,15 +226,19 @@ class Classes:
         """As for each pair."""
         return self._pairs.depends(parcel)
 
-    def _view(self, parcel: Parcel) -> _View:
-        """The class's view, up to date with the changed nodes."""
-        shapes = tuple(task.shape for task in parcel.tasks)
-        kind = (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology, parcel.direct)
+    def _view(self, parcel: Parcel) -> _View | None:
+        """The class's view, up to date with the changed nodes; None for a parcel that must be asked about anew."""
+        view = parcel.view
+        if not isinstance(view, _View):
+            if self.depends(parcel):
+                return None
+            kind = _kind(parcel)
+            view = self._views.get(kind)
+            if view is None:
+                view = self._views[kind] = _View(len(self._world.changed))
+            parcel.view = view
         changed = self._world.changed
-        view = self._views.get(kind)
-        if view is None:
-            view = self._views[kind] = _View(len(changed))
-        elif view.cursor < len(changed):
+        if view.cursor < len(changed):
             stale = dict.fromkeys(changed[view.cursor :])
             view.cursor = len(changed)
             for node in stale:
@@ -228,10 +247,14 @@ class Classes:
 
     def _renew(self, view: _View, parcel: Parcel, name: NodeName) -> None:
         """Ask a changed node again, as far as anything was made of its old answer."""
-        old = view.answers.pop(name, None)
-        if old is None:
-            return
-        slots = self._answer(view, parcel, name)[0]
+        if name in view.answers:
+            refused = self._pairs.refusals(parcel, name)
+            self._set(view, parcel, name, 0 if refused else self._pairs.room(parcel, name), refused)
+
+    def _set(self, view: _View, parcel: Parcel, name: NodeName, slots: int, refused: tuple[Reason, ...] = ()) -> None:
+        """Note a node's new answer, and what follows for its areas."""
+        old = view.answers[name]
+        view.answers[name] = (slots, refused)
         node = self._world.nodes[name]
         zone = Area(node.spec, ZoneId(node.spec, node.zone)) if node.zone is not None else None
         for area in (ANYWHERE, Area(node.spec), zone):
@@ -252,6 +275,12 @@ class Classes:
             refused = self._pairs.refusals(parcel, name)
             answer = view.answers[name] = (0 if refused else self._pairs.room(parcel, name), refused)
         return answer
+
+
+def _kind(parcel: Parcel) -> object:
+    """What parcels of one class have in common."""
+    shapes = tuple(task.shape for task in parcel.tasks)
+    return (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology, parcel.direct)
 
 
 def _indifferent(parcel: Parcel) -> bool:

@@ -4,7 +4,7 @@ All of it is arithmetic over slots (how many of a gang's quotas a node takes); w
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -19,7 +19,7 @@ class Layout(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     `waits`: a single zone is waited for, by the job's patience.
     """
 
-    seats: tuple[tuple[QuotaName, NodeName], ...] = ()
+    seats: Mapping[QuotaName, NodeName] = {}
     refusal: tuple[Finding, ...] = ()
     waits: bool = False
 

@@ -97,9 +97,9 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def footprint(self) -> Resources:
         """What it takes of its node's quotaIdle: its request, and the claims on what it does not name."""
-        if not self.claimed:
-            return self.spec.request
-        return self.spec.request + self.claimed.only(BY_NODE).without(self.spec.named)
+        claimed, named = self.claimed.units, self.spec.named
+        more = {name: claimed[name] for name in BY_NODE if name in claimed and name not in named}
+        return self.spec.request + Resources(more) if more else self.spec.request
 
     def held(self, now: Instant) -> Resources:
         """What live reservations keep."""

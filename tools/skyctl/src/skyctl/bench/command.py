@@ -34,7 +34,7 @@ def bench(
 
 
 def _measured(name: str, workload: Workload, runs: int) -> dict[str, Any]:
-    """Time whole cycles, each on a world of its own, with the garbage collector off as in the process."""
+    """Processor time of whole cycles, each on a world of its own, with the garbage collector off as in the process."""
     times = [_timed(workload, None) for _ in range(runs)]
     beside = {"naive": _timed(workload, Naive)} if workload.naive else {}
     median = statistics.median(times)
@@ -56,9 +56,9 @@ def _timed(workload: Workload, survey: Any) -> float:
     gc.collect()
     gc.disable()
     try:
-        begun = time.perf_counter()
+        begun = time.process_time()
         decide(made) if survey is None else decide(made, survey)
-        return (time.perf_counter() - begun) * 1000
+        return (time.process_time() - begun) * 1000
     finally:
         gc.enable()
 
@@ -69,4 +69,4 @@ def _table(results: list[dict[str, Any]]) -> str:
         goal = "" if row["goal"] is None else f"{row['goal']:g}{'' if row['met'] else ' !'}"
         beside = ", ".join(f"{who} {took:g}" for who, took in row["beside"].items())
         lines.append(f"{row['name']:<20}{row['median']:>10g}{row['min']:>10g}{row['max']:>10g}{goal:>9}  {beside}")
-    return "\n".join([*lines, "milliseconds for one whole cycle; ! beside a goal that is not met", ""])
+    return "\n".join([*lines, "milliseconds of one core for a whole cycle; ! beside a goal that is not met", ""])
