@@ -60,12 +60,13 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     `frees`: what could still become free on a node for a task with a claim there, beyond its idle: what terminates,
     and what reclaim may evict. `blocked`: what spot pods hold there that may not be evicted.
     `slots`: how many parcels like this one a node takes, `total`: an area; `refusals`: why a node does not;
-    `depends`: whether that depends on what other nodes hold, so that slots say little;
-    `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
-    that takes it (as many as do), and how many further ones like the largest fit then; `area`: to which nodes hop 1
-    has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
-    `spot`: whether spot pods are anywhere; `eviction_cost`: what it would cost to make room for a load on a node; `admitted`: the jobs that were let in in this
-    cycle and have not been refused since; `job_share`, `queue_share`: dominant shares in billionths.
+    `depends`: whether that depends on what other nodes hold, so that slots say little; `walk`: where these parcels
+    land when each, in order, goes to the first of the nodes, from its predecessor's on, that takes it (as many as do),
+    and how many further ones like the largest fit then.
+    `area`: to which nodes hop 1 has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
+    `spot`: whether spot pods are anywhere; `eviction_cost`: what it would cost to make room for a load on a node;
+    `admitted`: the jobs that were let in in this cycle and have not been refused since;
+    `job_share`, `queue_share`: dominant shares in billionths.
     """
 
     world: World
