@@ -232,7 +232,7 @@ class Cluster:
 
 
 def _still_bound(new: Object, old: Object) -> Object:
-    """A pod, with the node and the quota that binding gave the old one, and its order to go; unless it brings others."""
+    """A pod with the node and the quota that binding gave the old one, and its order to go, where it has none."""
     for path in _BINDING if text(part(old, "spec"), "nodeName") else _ORDER:
         *where, name = path
         kept = part(old, *where).get(name)
