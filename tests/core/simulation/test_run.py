@@ -254,3 +254,15 @@ def test_an_evicted_pod_makes_room_for_its_claimant_once_it_is_gone() -> None:
     assert (eviction["cycle"], eviction["for"]) == (1, "default/w")
     assert bound_in(report) == {"default/w": 3}
     assert f"Pod/{eviction['pod']} is gone" in report.steps[1].events
+
+
+def test_patience_that_is_over_does_not_begin_anew() -> None:
+    rdma = {GPU: "8", HCA: "8"}
+    machines = [node(f"n{i}", {**rdma, "cpu": "8", "pods": "110"}) for i in range(2)]
+    filler = pod("other", rdma, on="n1", scheduler="default-scheduler")
+    members = [pod(f"w-{i}", rdma, group="w") for i in range(2)]
+    wires = [topology("n0", "s1"), topology("n1", "s1")]
+    patient = group("w", 2, notes={"topology-patience": "5s"})
+    answer = told(simulate(*machines, *wires, filler, patient, *members, quota("q-0", rdma), quota("q-1", rdma)))
+    assert answer["cycles"] < 10
+    assert "WaitingForZone" not in {reason["code"] for reason in answer["jobs"]["default/w"]["reasons"]}
