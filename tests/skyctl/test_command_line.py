@@ -90,6 +90,15 @@ def test_a_configuration_is_input_too(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "c.yaml, line 1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("output", ["table", "json", "html"])
+def test_every_answer_has_the_same_bytes_under_any_hash_seed(output: str) -> None:
+    answers = {
+        skyctl("simulate", EXAMPLE, "-o", output, env={**os.environ, "PYTHONHASHSEED": seed}).stdout for seed in "012"
+    }
+    assert len(answers) == 1
+    assert len(answers.pop()) > 500
+
+
 def test_standard_input_and_a_bare_dash() -> None:
     done = skyctl("simulate", "-", "-o", "json", input=NODE.encode())
     assert done.returncode == 0, done.stderr
@@ -118,6 +127,21 @@ def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
     command = f"{sys.executable} -c 'import skyctl; skyctl.main()' simulate {tmp_path / 'f.yaml'} -o json | head -c 10"
     done = subprocess.run(["/bin/sh", "-c", command], capture_output=True, timeout=60, check=False)
     assert (len(done.stdout), done.stderr) == (10, b"")
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    (tmp_path / "f.yaml").write_text(NODE)
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", "import skyctl; skyctl.main()", "simulate", str(tmp_path / "f.yaml")],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "skyctl: the answer can't be written: no space left on device\n"
 
 
 def test_closed_streams_are_no_defect(tmp_path: Path) -> None:

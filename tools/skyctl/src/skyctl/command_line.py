@@ -31,6 +31,9 @@ def status(words: Sequence[str]) -> int:
     except InputError as error:
         tell(str(error))
         return 1
+    except OSError as error:  # files that can't be read are InputErrors: this is where the answer goes
+        tell(f"the answer can't be written: {(error.strerror or str(error)).lower()}")
+        return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except Exception as error:  # noqa: BLE001  people get a message, whoever mends it the traceback
@@ -67,10 +70,8 @@ def _command(words: Sequence[str]) -> int:
     app = App(name="skyctl", help_flags=[], version_flags=[])
     for name in COMMANDS:
         app.command(f"skyctl.{name}:{name}", name=name)
-    words = [
-        words[0],
-        *(STDIN if word == DASH else word for word in words[1:]),
-    ]  # cyclopts takes a bare dash for an option
+    first, *rest = words
+    words = [first, *(STDIN if word == DASH else word for word in rest)]  # cyclopts takes a bare dash for an option
     try:
         command, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:

@@ -123,6 +123,8 @@ def _zone_letter(at: int) -> str:
 def _jobs(
     world: World, told: Mapping[str, Any], letters: Mapping[JobId, str], zones: Mapping[str | None, str]
 ) -> tuple[Job, ...]:
+    """All jobs, those that wait first."""
+    ordered = sorted(world.jobs.values(), key=lambda job: (not told[job.key]["reasons"], job.key))
     return tuple(
         Job(
             letter=letters.get(job.id, ""),
@@ -134,7 +136,7 @@ def _jobs(
             pods=len(job.tasks),
             reasons=tuple(Reason(reason["code"], reason["message"]) for reason in told[job.key]["reasons"]),
         )
-        for job in sorted(world.jobs.values(), key=lambda job: job.key)
+        for job in ordered
     )
 
 

@@ -97,10 +97,10 @@ def _beside(alike: Sequence[Machine]) -> str:
 
 def _cards(cards: Sequence[Card]) -> Text:
     """A sign per card; where there are very many, each sign with its count."""
+    runs = [(sign, use, len(list(run))) for (sign, use), run in groupby(cards, lambda card: (card.sign, card.use))]
     if len(cards) <= _CARDS_MAX:
-        return Text.assemble(*((card.sign, _style(card.sign, card.use)) for card in cards))
-    runs = groupby(cards, lambda card: (card.sign, card.use))
-    return Text(" ").join(Text(f"{len(list(run))}{sign}", _style(sign, use)) for (sign, use), run in runs)
+        return Text.assemble(*((sign * count, _style(sign, use)) for sign, use, count in runs))
+    return Text(" ").join(Text(f"{count}{sign}", _style(sign, use)) for sign, use, count in runs)
 
 
 def _style(sign: str, use: Use) -> str:
