@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 README = (Path(__file__).parent.parent / "README.md").read_text()
@@ -19,13 +18,11 @@ def simulated(manifest: str) -> Any:
     return json.loads(subprocess.run(command, input=manifest, capture_output=True, text=True, check=True).stdout)
 
 
-@pytest.mark.xfail(reason="skyctl simulate is being written")
 def test_the_first_job_lands_in_the_rack_that_holds_it_in_rank_order() -> None:
     pods = simulated(EXAMPLE)["pods"]
     assert [pods[f"default/train-{rank}"]["node"] for rank in range(2)] == ["node1", "node2"]
 
 
-@pytest.mark.xfail(reason="skyctl simulate is being written")
 def test_with_its_rack_too_small_a_strict_first_job_waits_and_says_for_what() -> None:
     objects = yaml.safe_load(EXAMPLE)
     node2 = next(item for item in objects["items"] if item["metadata"]["name"] == "node2")
