@@ -53,7 +53,8 @@ def pod(key: Key, raw: Mapping[str, Any], settings: Settings, fault: Fault) -> P
 def _shape(key: Key, spec: Mapping[str, Any], settings: Settings) -> Shape:
     inits = [(_asked(one), one.get("restartPolicy") == "Always") for one in _parts(spec, "initContainers")]
     whole = aggregate([_asked(one) for one in _parts(spec, "containers")], inits)
-    whole = (whole + readable(spec.get("overhead"))).least(Resources(dict.fromkeys(whole.units, MAX)))
+    whole += readable(spec.get("overhead"))
+    whole = whole.least(Resources(dict.fromkeys(whole.units, MAX)))
     try:
         spot, units, load = spot_shape(whole, Pool.EXCLUSIVE, settings)
     except Invalid:
