@@ -4,95 +4,108 @@ from collections import Counter
 from collections.abc import Callable
 
 from sky_core.members import OPEN, roles, started
-from sky_core.model import Job, Task
+from sky_core.model import Job, JobId, Task
 from sky_core.plugin import Context, Functions, Plugin
 from sky_core.reasons import Code, Reason
 from sky_core.states import TaskState
 from sky_core.topology import home
 
 
-def open_session(context: Context, _arguments: None) -> Functions:
-    """Closes over the session."""
-    world = context.world
+def open_session(context: Context, _: None) -> Functions:
+    """Closes over the jobs for which a place is kept."""
+    gangs = _Gangs(context)
+    return Functions(
+        job_valid=gangs.valid,
+        job_ready=gangs.ready,
+        job_pipelined=gangs.pipelined,
+        job_starving=gangs.starving,
+        quota_ready=gangs.have_quotas,
+        quota_allocate=gangs.seated,
+        job_order=gangs.order,
+    )
 
-    def enough(job: Job, counts: Callable[[Task], bool]) -> bool:
-        """Whether the counting tasks reach minMember and each role's minimum."""
-        tasks = [task for id_ in job.tasks if counts(task := world.tasks[id_])]
-        by_role = Counter(task.role for task in tasks)
-        existing = Counter(world.tasks[id_].role for id_ in job.tasks)
-        if begun(job):  # valid with what exists: a lost member that is not made again holds up nobody
-            least = min(job.min_member, sum(_exists(world.tasks[id_]) for id_ in job.tasks))
-            return len(tasks) >= least and all(by_role[role] >= min(n, existing[role]) for role, n in roles(job))
-        return len(tasks) >= job.min_member and all(by_role[role] >= n for role, n in roles(job))
 
-    def begun(job: Job) -> bool:
-        return started(world, job) or job.id in kept
+class _Gangs:
+    """What is asked of each job."""
 
-    def job_valid(job: Job) -> Reason | None:
+    def __init__(self, context: Context) -> None:
+        self._world = context.world
+        self._kept = {
+            kept.job for q in context.world.quotas.values() for kept in q.reservations if kept.expires > context.now
+        }
+        self._ranks: dict[JobId, int] = {}
+
+    def valid(self, job: Job) -> Reason | None:
         """Enough tasks exist; a job that has begun is valid with what exists."""
-        existing = [task for id_ in job.tasks if _exists(task := world.tasks[id_])]
-        if begun(job):
+        if self._begun(job):
             return None
+        existing = self._existing(job)
         if len(existing) < job.min_member:
             return Reason(Code.NOT_ENOUGH_TASKS, detail=f"{len(existing)} of {job.min_member} tasks exist")
         by_role = Counter(task.role for task in existing)
         for role, least in roles(job):
             if by_role[role] < least:
-                detail = f"{by_role[role]} of {least} tasks of role {role} exist"
-                return Reason(Code.NOT_ENOUGH_TASKS, detail=detail)
+                return Reason(Code.NOT_ENOUGH_TASKS, detail=f"{by_role[role]} of {least} tasks of role {role} exist")
         return None
 
-    def job_ready(job: Job) -> bool:
+    def ready(self, job: Job) -> bool:
         """Ready members reach what must start together."""
-        return enough(job, lambda task: task.ready)
+        return self._enough(job, lambda task: task.ready)
 
-    def job_pipelined(job: Job) -> bool:
+    def pipelined(self, job: Job) -> bool:
         """Likewise when those that wait for room being made are counted."""
-        return enough(job, lambda task: task.ready or task.state is TaskState.PIPELINED)
+        return self._enough(job, lambda task: task.ready or task.state is TaskState.PIPELINED)
 
-    def job_starving(job: Job) -> bool:
+    def starving(self, job: Job) -> bool:
         """Neither ready nor waiting for room: a victim might help."""
-        return not job_pipelined(job)
+        return not self.pipelined(job)
 
-    def quota_ready(job: Job) -> bool:
+    def have_quotas(self, job: Job) -> bool:
         """Members with a quota, or ready already, reach what must start together."""
-        return enough(job, lambda task: task.ready or task.quota is not None)
+        return self._enough(job, lambda task: task.ready or task.quota is not None)
 
-    def quota_allocate(job: Job) -> Reason | None:
+    def seated(self, job: Job) -> Reason | None:
         """Their quotas have nodes, or are static-bound and will."""
+        return None if self._enough(job, self._has_seat) else Reason(Code.GANG_NOT_READY)
 
-        def seated(task: Task) -> bool:
-            quota = world.quotas.get(task.quota) if task.quota is not None else None
-            pending = quota is not None and quota.spec.static_node is not None
-            return task.ready or pending or (task.quota is not None and home(world, task) is not None)
+    def order(self, one: Job, other: Job) -> int:
+        """A broken gang first, so that it gets its place back; then those that are not ready."""
+        return self._rank(one) - self._rank(other)
 
-        return None if enough(job, seated) else Reason(Code.GANG_NOT_READY)
+    def _rank(self, job: Job) -> int:
+        if job.id not in self._ranks:
+            ready = self.ready(job)
+            self._ranks[job.id] = 0 if started(self._world, job) and not ready else 2 if ready else 1
+        return self._ranks[job.id]
 
-    def job_order(one: Job, other: Job) -> int:
-        """A broken gang first, so that it gets its place back; then those not ready."""
-        return rank(one) - rank(other)
+    def _enough(self, job: Job, counts: Callable[[Task], bool]) -> bool:
+        """Whether the counting tasks reach minMember and each role's minimum.
 
-    def rank(job: Job) -> int:
-        if job.id not in ranks:
-            ready = job_ready(job)
-            ranks[job.id] = 0 if started(world, job) and not ready else 2 if ready else 1
-        return ranks[job.id]
+        Of a job that has begun, as far as its tasks exist: one that is not made again holds up nobody.
+        """
+        world = self._world
+        if len(job.tasks) == 1 == job.min_member and not job.min_task_member:  # most jobs of most clusters
+            return counts(world.tasks[job.tasks[0]])
+        tasks = [task for id_ in job.tasks if counts(task := world.tasks[id_])]
+        least, minima = job.min_member, roles(job)
+        if self._begun(job):
+            existing = self._existing(job)
+            by_role = Counter(task.role for task in existing)
+            least, minima = min(least, len(existing)), tuple((role, min(n, by_role[role])) for role, n in minima)
+        counted = Counter(task.role for task in tasks) if minima else Counter()
+        return len(tasks) >= least and all(counted[role] >= n for role, n in minima)
 
-    ranks: dict[str, int] = {}
-    kept = {r.job for q in world.quotas.values() for r in q.reservations if r.expires > context.now}
-    return Functions(
-        job_valid=job_valid,
-        job_ready=job_ready,
-        job_pipelined=job_pipelined,
-        job_starving=job_starving,
-        quota_ready=quota_ready,
-        quota_allocate=quota_allocate,
-        job_order=job_order,
-    )
+    def _begun(self, job: Job) -> bool:
+        return job.id in self._kept or started(self._world, job)
 
+    def _existing(self, job: Job) -> list[Task]:
+        tasks = (self._world.tasks[id_] for id_ in job.tasks)
+        return [task for task in tasks if task.state in OPEN or task.placed]
 
-def _exists(task: Task) -> bool:
-    return task.state in OPEN or task.placed
+    def _has_seat(self, task: Task) -> bool:
+        quota = self._world.quotas.get(task.quota) if task.quota is not None else None
+        pending = quota is not None and quota.spec.static_node is not None
+        return task.ready or pending or (quota is not None and home(self._world, task) is not None)
 
 
 PLUGIN = Plugin(name="gang", open=open_session)
