@@ -3,6 +3,7 @@
 import json
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -139,6 +140,12 @@ def test_nested_aliases_are_bounded() -> None:
     assert f"repeat more than {REPEATED_MAX:,} values" in refusal(text)
 
 
+def test_depth_counts_what_aliases_stand_for() -> None:
+    steps = [f"a{n}: &a{n} {'[' * 40}{f'*a{n - 1}' if n else ''}{']' * 40}" for n in range(3)]
+    assert len(values("\n".join(steps[:2]))) == 1
+    assert "line 3, column 49: it is nested more than 100 levels deep" in refusal("\n".join(steps))
+
+
 TEXT = st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]))  # YAML escapes what is beyond otherwise
 KEY = TEXT.filter(lambda text: len(json.dumps(text)) < 1000)  # a longer one is no key on one line of YAML
 JSON = st.recursive(
@@ -153,3 +160,12 @@ JSON = st.recursive(
 def test_json_is_read_back_as_it_was_written_and_so_as_yaml(value: object) -> None:
     assert values(json.dumps([value])) == [[value]]
     assert values("# no JSON\n" + json.dumps([value])) == [[value]]
+
+
+def test_without_libyaml_the_same_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a: &a [1, on, 'x', {b: ~}]\nc: {<<: {d: 1}, e: *a}\n---\n- !!str 7\n"
+    fast = values(text)
+    monkeypatch.setattr("skyctl.yaml_text._PARSER", yaml.SafeLoader)
+    assert values(text) == fast
+    assert "f.yaml, document 1, line 2" in refusal("a: [\n")
+    assert "special characters are not allowed" in refusal("a: \x07")

@@ -13,13 +13,13 @@ from rich.text import Text
 from sky_core.model import Instant
 from sky_core.simulation.run import run
 from skyctl.configuration import configured
-from skyctl.faults import BROKEN
 from skyctl.files import File
 from skyctl.manifests import loaded
 from skyctl.scene import Scene
+from skyctl.simulate import ended
 from skyctl.staging import staged
 from skyctl.table import job, printed, zones
-from skyctl.terminal import answer, tell
+from skyctl.terminal import answer
 
 MANIFESTS: Final = Path(__file__).with_name("eight-nodes.yaml")
 _EXAMPLES: Final = Path("examples")
@@ -36,9 +36,7 @@ def demo(*, manifests: bool = False) -> int:
     given = loaded([File(MANIFESTS.name, text)])
     report = run(given.objects, given.events, policy, policy.settings, now=Instant(0), cycles=100)
     answer(printed(_story(staged(report, policy.settings))) + _next(_command()))
-    for violation in report.violations:
-        tell(f"a defect of ours, please report it: {violation}")
-    return BROKEN if report.violations else 0
+    return ended(report)
 
 
 def _story(scene: Scene) -> Iterator[RenderableType]:

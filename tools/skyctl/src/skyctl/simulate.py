@@ -52,8 +52,13 @@ def simulate(
     for line in (*given.skipped, *report.skipped):
         tell(line)
     answer(_FORMATS[output](report, policy.settings))
+    return ended(report)
+
+
+def ended(report: Report) -> int:
+    """The exit status of a simulation, after telling which invariants it broke."""
     for violation in report.violations:
-        tell(f"a defect of ours, please report it with these files: {violation}")
+        tell(f"a defect of ours, please report it with these objects: {violation}")
     return BROKEN if report.violations else 0
 
 

@@ -28,8 +28,11 @@ _TAGS: Final = {
 
 
 class _Anchored(NamedTuple):
+    """What an alias stands for: how many values that is, and how many levels below its own."""
+
     value: Any
     size: int
+    height: int
 
 
 class YamlReader:
@@ -43,6 +46,7 @@ class YamlReader:
         self._document = 0
         self._size = 0
         self._repeated = 0
+        self._deepest = 0
         self._anchors: dict[str, _Anchored] = {}
 
     def documents(self) -> Iterator[tuple[Place, Any]]:
@@ -51,13 +55,13 @@ class YamlReader:
         Raises:
             InputError: It is not YAML, or none that JSON can say.
         """
-        parser = _PARSER(self._text)
-        self._next: Callable[[], Any] = parser.get_event
         try:
+            self._next: Callable[[], Any] = _PARSER(self._text).get_event
             while (event := self._next()) is not None:
                 if type(event) is events.DocumentStartEvent:
                     self._document += 1
                     self._anchors.clear()
+                    self._deepest = 0
                     first: Any = self._next()
                     yield Place(self._file, self._document, first.start_mark.line + 1), self._node(first, 1)
         except MarkedYAMLError as error:
@@ -68,32 +72,44 @@ class YamlReader:
             line = self._text.count("\n", 0, error.position) + 1
             place = Place(self._file, self._document + 1, line)
             raise place.wrong(f"not YAML: {error.reason!s}; is it a text file?") from None
-        finally:
-            parser.dispose()
 
     def _node(self, event: Any, depth: int) -> Any:
         kind = type(event)
         if kind is events.AliasEvent:
-            return self._aliased(event)
-        before = self._size
+            return self._aliased(event, depth)
         self._size += 1
+        self._descend(depth, event)
         if event.tag is not None and event.tag not in _TAGS[kind]:
             raise self._fault(f"the tag {event.tag} has no meaning here; leave it out", event.start_mark)
-        if depth > DEPTH_MAX:
-            raise self._fault(f"it is nested more than {DEPTH_MAX} levels deep, which no manifest is", event.start_mark)
-        value: Any
+        return self._value(event, depth) if event.anchor is None else self._anchored(event, depth)
+
+    def _value(self, event: Any, depth: int) -> Any:
+        kind = type(event)
         if kind is events.ScalarEvent:
-            value = plain_scalar(event.value) if event.implicit[0] and event.tag is None else event.value
-        elif kind is events.SequenceStartEvent:
-            value = []
+            return plain_scalar(event.value) if event.implicit[0] and event.tag is None else event.value
+        if kind is events.SequenceStartEvent:
+            items = []
             while type(item := self._next()) is not events.SequenceEndEvent:
-                value.append(self._node(item, depth + 1))
-        else:
-            value = self._mapping(depth)
-            self.lines[id(value)] = event.start_mark.line + 1
-        if event.anchor is not None:
-            self._anchors[event.anchor] = _Anchored(value, self._size - before)
+                items.append(self._node(item, depth + 1))
+            return items
+        mapping = self._mapping(depth)
+        self.lines[id(mapping)] = event.start_mark.line + 1
+        return mapping
+
+    def _anchored(self, event: Any, depth: int) -> Any:
+        size, deepest = self._size, self._deepest
+        self._deepest = depth
+        value = self._value(event, depth)
+        self._anchors[event.anchor] = _Anchored(value, self._size - size + 1, self._deepest - depth)
+        self._deepest = max(deepest, self._deepest)
         return value
+
+    def _descend(self, depth: int, event: Any) -> None:
+        if depth > self._deepest:
+            self._deepest = depth
+            if depth > DEPTH_MAX:
+                what = f"it is nested more than {DEPTH_MAX} levels deep, which no manifest is"
+                raise self._fault(what, event.start_mark)
 
     def _mapping(self, depth: int) -> dict[str, Any]:
         value: dict[str, Any] = {}
@@ -115,9 +131,9 @@ class YamlReader:
         """A key is text as it is written: JSON has no other."""
         if type(event) is events.ScalarEvent:
             if event.anchor is not None:
-                self._anchors[event.anchor] = _Anchored(event.value, 1)
+                self._anchors[event.anchor] = _Anchored(event.value, 1, 0)
             return str(event.value)
-        if type(event) is events.AliasEvent and isinstance(key := self._aliased(event), str):
+        if type(event) is events.AliasEvent and isinstance(key := self._aliased(event, 0), str):
             return key
         raise self._fault("a key must be text; if this is a template, render it first", event.start_mark)
 
@@ -127,10 +143,11 @@ class YamlReader:
             return sources
         raise self._fault("<< merges mappings, and this is none", event.start_mark)
 
-    def _aliased(self, event: Any) -> Any:
+    def _aliased(self, event: Any, depth: int) -> Any:
         found = self._anchors.get(event.anchor)
         if found is None:
             raise self._fault(f"*{event.anchor} stands for nothing that ends before it", event.start_mark)
+        self._descend(depth + found.height, event)
         self._size += found.size
         self._repeated += found.size
         if self._repeated > REPEATED_MAX:
