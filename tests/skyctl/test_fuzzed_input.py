@@ -50,6 +50,9 @@ def paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from paths(inner, (*path, key))
 
 
+hostile = st.sampled_from(HOSTILE).map(copy.deepcopy)  # what is put in may be changed by what follows
+
+
 @st.composite
 def mutated(draw: st.DrawFn) -> list[Any]:
     """An example in which something, or several things, are replaced, left out, or named otherwise."""
@@ -61,9 +64,9 @@ def mutated(draw: st.DrawFn) -> list[Any]:
             holder = holder[part]
         what = draw(st.sampled_from(["replace", "drop", "rename", "grow"]))
         if what == "replace":
-            holder[last] = draw(st.sampled_from(HOSTILE))
+            holder[last] = draw(hostile)
         elif what == "grow" and isinstance(holder, dict):
-            holder[draw(st.sampled_from(["status", "spec", "name", "pods", "phase"]))] = draw(st.sampled_from(HOSTILE))
+            holder[draw(st.sampled_from(["status", "spec", "name", "pods", "phase"]))] = draw(hostile)
         elif what == "rename" and isinstance(holder, dict):
             holder[draw(st.sampled_from(["", "x", "name", "\x1b[0m"]))] = holder.pop(last)
         else:
