@@ -15,6 +15,7 @@ from sky_core.model import Duration, Instant, Job, JobId
 from sky_core.plugins import DEFAULT, PLUGINS
 from sky_core.policy import Enabled, Policy, compile_policy
 from sky_core.reasons import Code, Rung, Topic, Verdict
+from sky_core.rescheduling import Proposal
 from sky_core.session import MakeSurvey, Session
 from sky_core.settings import Settings
 from sky_core.shelves import Shelves, Shelving
@@ -32,6 +33,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
     `decisions`: quota writes, evictions, binds, to be performed in this order, a job's binds after its writes are
     acknowledged. `verdicts`: every job with a task of ours.
+    `proposals`: evictions that would free a zone, for jobs that wait for one (plugin rescheduling).
     `cut_short`: some job was tried before its back-off had ended, or is to be, since claims that it might have had were
     given back after its turn. `defects`: what went wrong in us, per job set aside.
     """
@@ -39,6 +41,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     decisions: tuple[Decision, ...]
     verdicts: Mapping[JobId, Verdict]
     cut_short: bool
+    proposals: Mapping[JobId, Proposal] = {}
     defects: tuple[str, ...] = ()
 
 
@@ -72,6 +75,7 @@ def schedule(
             decisions=cycle.decisions(),
             verdicts=_verdicts(session),
             cut_short=bool(session.hastened) or any(_robbed(session, id_) for id_ in session.world.jobs),
+            proposals=session.proposals,
             defects=tuple(session.defects),
         )
         return outcome, _remember(session)

@@ -7,9 +7,11 @@ same for it as for everybody else.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from sky_core.admission import has_begun, over_capability
 from sky_core.model import Instant, Job, NodeName, Quota, QuotaName, QuotaSpec, Task
 from sky_core.plugin import Area, Parcel
-from sky_core.reasons import Code, Finding
+from sky_core.reasons import Code, Finding, Reason
+from sky_core.resources import NOTHING
 from sky_core.session import Session
 from sky_core.statement import Statement
 from sky_core.survey import ANYWHERE
@@ -21,6 +23,10 @@ Findings = tuple[Finding, ...]
 
 def place_spot(session: Session, job: Job, tasks: Sequence[Task]) -> Findings:
     """Bind all of these spot tasks, or none; empty where they are bound."""
+    if (beyond := _over_capability(session, job, tasks)) is not None:
+        tally = Tally()
+        tally.add(job.queue, (beyond,))
+        return tally.findings()
     parcels = [_parcel(session, job, task) for task in sorted(tasks, key=lambda task: task.rank)]
     first: Findings = ()
     for area in _areas(session, job, parcels):
@@ -32,6 +38,17 @@ def place_spot(session: Session, job: Job, tasks: Sequence[Task]) -> Findings:
                 return ()
         first = first or findings
     return first
+
+
+def _over_capability(session: Session, job: Job, tasks: Sequence[Task]) -> Reason | None:
+    """Whether the tasks would take the queue beyond its capability; never asked of needed members of a begun job."""
+    needed = {task.id for task in session.members(job).needed}
+    if has_begun(session, job) and all(task.id in needed for task in tasks):
+        return None
+    more = NOTHING
+    for task in tasks:
+        more += task.shape.request
+    return over_capability(session, session.world.queues[job.queue], more)
 
 
 def _place(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel], area: Area) -> Findings:
@@ -47,6 +64,7 @@ def _place(session: Session, trial: Statement, job: Job, parcels: Sequence[Parce
         if node is None or session.survey.refusals(parcel, node):
             return _refusals(session, parcel, area)
         trial.allocate(parcel.tasks[0], node)
+        session.hold(job, parcel.tasks[0].shape.request)
         trial.bind(session.world.tasks[parcel.tasks[0].id])
     return ()
 

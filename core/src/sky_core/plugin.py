@@ -5,7 +5,7 @@
 comparison is negative, zero or positive, the lesser first; an abstention is None. The framework adds the plugin's name.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,6 +15,7 @@ from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName
 from sky_core.reasons import Reason
 from sky_core.resources import NOTHING, Resources
 from sky_core.settings import Settings
+from sky_core.status import JobQueueStatus
 from sky_core.topology import Layout
 from sky_core.world import World
 
@@ -162,12 +163,21 @@ class Functions(msgspec.Struct, frozen=True, kw_only=True):
     reclaimable: Callable[[Task | None, Sequence[Task]], frozenset[TaskId] | None] | None = None
 
 
+Controller = Callable[[World], Mapping[str, JobQueueStatus]]
+"""What lives across sessions: a pure function from the world to the statuses that should be written, by JobQueue."""
+
+
 class Plugin(msgspec.Struct, frozen=True, kw_only=True):
-    """A plugin: its name, the type of its arguments, and what it registers when a session opens."""
+    """A plugin: its name, the type of its arguments, and what it registers when a session opens.
+
+    One with a long life of its own (the article's ReconcilablePlugin) also brings a controller, which the scheduler
+    process runs between cycles.
+    """
 
     name: str
     open: Callable[[Context, Any], Functions]
     arguments: type[msgspec.Struct] | None = None
+    reconcile: Controller | None = None
 
 
 def registered(functions: Functions) -> dict[str, Callable[..., Any]]:

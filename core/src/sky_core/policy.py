@@ -11,6 +11,7 @@ from sky_core.model import Instant
 from sky_core.plugin import Context, Functions, Plugin, registered
 from sky_core.resources import NOTHING
 from sky_core.settings import Settings
+from sky_core.status import JobQueueStatus
 from sky_core.world import World
 
 
@@ -63,6 +64,12 @@ def compile_policy(
             parse(DEFAULTS[point] if text is None else text), kind, point, names, strict=text is not None
         )
     return Policy(settings=settings, plugins=tuple(plugins), combinations=combinations, lenient=lenient)
+
+
+def reconcile(policy: Policy, world: World) -> dict[str, JobQueueStatus]:
+    """What the enabled plugins' controllers want written, by JobQueue."""
+    controllers = (enabled.plugin.reconcile for enabled in policy.plugins)
+    return {name: status for each in controllers if each is not None for name, status in each(world).items()}
 
 
 class Points:

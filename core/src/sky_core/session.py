@@ -27,6 +27,7 @@ from sky_core.model import (
 from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
+from sky_core.rescheduling import Proposal, Rescheduling
 from sky_core.resources import NOTHING, Resources
 from sky_core.shelves import Shelving
 from sky_core.standing import Standing
@@ -61,6 +62,9 @@ class Session:
         self.now = now
         self.certificates = certificates
         self.gave_back = False
+        self.rescheduling = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Rescheduling)), None)
+        self.proposals: dict[JobId, Proposal] = {}
+        self.tried: list[Job] = []
         self.passed: list[Job] = []
         self.hastened: set[JobId] = set()
         self.defects: list[str] = []
@@ -207,12 +211,12 @@ class Session:
         )
         trial.claim(task, quota.name, claim)
         self._fresh.add(task.id)
-        self._hold(job, task.shape.request)
+        self.hold(job, task.shape.request)
 
     def give_back(self, trial: Statement, job: Job, task: Task) -> None:
         """End the task's claim; a quota that is free again is offered again."""
         if task.quota is not None:
-            self._hold(job, task.shape.request.times(-1))
+            self.hold(job, task.shape.request.times(-1))
             self.shelves.put_back(task.quota)
         trial.give_back(task)
 
@@ -310,7 +314,8 @@ class Session:
         held = self._holdings().get(holder)
         return self.share(held) if held is not None else 0
 
-    def _hold(self, job: Job, amount: Resources) -> None:
+    def hold(self, job: Job, amount: Resources) -> None:
+        """Count so much more (or less) as held by the job and its queue."""
         held = self._holdings()
         for holder in (f"job {job.id}", f"queue {job.queue}"):
             self.world.put(held, holder, held.get(holder, NOTHING) + amount)

@@ -25,6 +25,7 @@ REFUSALS: Final = 3
 def allocate_job(session: Session) -> None:
     """Hop 1 for every job with something to do, in queue and job order."""
     for job in session.turns():
+        session.tried.append(job)
         session.notice_haste(job)
         with session.attempt(job, Rung.ALLOCATE_JOB):
             if _bind_refused(session, job):

@@ -10,8 +10,10 @@ from typing import Final
 
 from sky_core.decisions import Certificate
 from sky_core.eviction import Choice
+from sky_core.members import is_spot
 from sky_core.model import SECOND, Duration, Instant, Job, NodeName, Task
 from sky_core.reasons import Code, Finding, Rung
+from sky_core.rescheduling import Proposal, propose
 from sky_core.resources import NOTHING, Resources
 from sky_core.room import awaited
 from sky_core.session import Session
@@ -28,6 +30,47 @@ def reclaim(session: Session) -> None:
         if standing.short_of_room and job.preempts and session.points["jobStarving"](job):
             with session.attempt(job, Rung.RECLAIM):
                 _make_room(session, job)
+    _reschedule(session)
+
+
+def _reschedule(session: Session) -> None:
+    """Propose, or make, the evictions that would free a zone for spot gangs that wait for one."""
+    settings = session.rescheduling
+    for job in session.passed if settings is not None else ():
+        if session.standing(job.id).going or not is_spot(session.world, job):
+            continue
+        tasks = session.members(job).waiting() if job.topology.on else ()
+        proposal = propose(session.world, tasks, session.victims.evictable) if tasks else None
+        if proposal is None:
+            continue
+        session.proposals[job.id] = proposal
+        if settings is not None and settings.act and job.preempts:
+            _clear_zone(session, job, proposal)
+
+
+def _clear_zone(session: Session, job: Job, proposal: Proposal) -> None:
+    """Evict the proposed pods, if all are of lower priority: else two gangs could evict each other for ever."""
+    victims = [victim for tasks in proposal.victims.values() for victim in tasks]
+    if any(victim.priority >= job.priority for victim in victims):
+        return
+    load = session.members(job).waiting()[0].shape.load
+    with session.trial() as trial:
+        for node, tasks in proposal.victims.items():
+            idle = session.world.books[node].idle
+            room = idle + sum((task.shape.load for task in tasks), start=NOTHING)
+            certificate = Certificate(
+                claimant=job.id,
+                node=node,
+                needed=load.times(load.slots_in(room)),
+                idle=idle,
+                frees=tuple((task.id, task.shape.load) for task in tasks),
+                cost=0,
+                alone=None,
+            )
+            for task in tasks:
+                trial.evict(task, certificate)
+                session.victims.note(task)
+        trial.commit()
 
 
 def _make_room(session: Session, job: Job) -> None:

@@ -7,7 +7,7 @@ from sky_core.session import Session
 
 def release_quota(session: Session) -> None:
     """Take claims from jobs that got nowhere, then quotas off nodes that nobody needs."""
-    for job in session.passed:
+    for job in session.tried:
         standing = session.standing(job.id)
         if standing.going or standing.waits_for_room:
             continue

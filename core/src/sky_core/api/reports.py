@@ -8,7 +8,7 @@ from sky_core.api.instants import rfc3339
 from sky_core.model import Instant
 from sky_core.reasons import Code, Finding, Verdict
 from sky_core.resources import render_all
-from sky_core.status import Counts, Phase, waits_for_zone
+from sky_core.status import Counts, JobQueueStatus, Phase, waits_for_zone
 from sky_core.wording import sentence
 
 MESSAGE_MAX = 1024
@@ -24,6 +24,12 @@ def reason(finding: Finding) -> dict[str, Any]:
         "examples": list(finding.examples),
         "message": sentence(finding)[:MESSAGE_MAX],
     }
+
+
+def job_queue_status(report: JobQueueStatus) -> dict[str, Any]:
+    """The status of a JobQueue, whole."""
+    counts = {"pending": report.jobs.pending, "running": report.jobs.running}
+    return {**counts, "allocated": render_all(report.allocated)}
 
 
 def pod_group_status(

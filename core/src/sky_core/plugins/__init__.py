@@ -16,6 +16,7 @@ from sky_core.plugins import (
     priority,
     quotaaffinity,
     quotapredicates,
+    rescheduling,
     reservation,
     specpool,
     storage,
@@ -40,7 +41,8 @@ PLUGINS: Final[Mapping[str, Plugin]] = {
     "binpack": binpack.PLUGIN,
     "nodeorder": nodeorder.PLUGIN,
     "specpool": specpool.PLUGIN,
+    "rescheduling": rescheduling.PLUGIN,
 }
 
-DEFAULT: Final = tuple(PLUGINS)
+DEFAULT: Final = tuple(name for name in PLUGINS if name != "rescheduling")
 """What is enabled where the configuration names no plugins, in tier order."""

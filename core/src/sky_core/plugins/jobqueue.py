@@ -6,6 +6,7 @@ from sky_core.model import Job, JobQueue
 from sky_core.plugin import Context, Functions, Plugin
 from sky_core.reasons import Code, Reason
 from sky_core.resources import NOTHING, Resources
+from sky_core.status import job_queue_statuses
 
 
 def open_session(context: Context, _: None) -> Functions:
@@ -70,4 +71,4 @@ def open_session(context: Context, _: None) -> Functions:
     return Functions(job_enqueueable=job_enqueueable, job_order=job_order)
 
 
-PLUGIN = Plugin(name="jobqueue", open=open_session)
+PLUGIN = Plugin(name="jobqueue", open=open_session, reconcile=job_queue_statuses)

@@ -12,7 +12,7 @@ from sky_core.api.encode import quota_status
 from sky_core.api.identity import NAMESPACED, Key, is_name, key_of
 from sky_core.api.instants import rfc3339
 from sky_core.api.intake import Intake
-from sky_core.api.reports import pod_group_status
+from sky_core.api.reports import job_queue_status, pod_group_status
 from sky_core.decisions import WriteQuota
 from sky_core.drift import Mend
 from sky_core.model import Instant, Job, NodeName, QuotaName, Task
@@ -20,6 +20,7 @@ from sky_core.reasons import Verdict
 from sky_core.settings import Settings
 from sky_core.simulation.objects import Object, conditions, part, text, written
 from sky_core.simulation.timeline import OUTCOME_UNKNOWN
+from sky_core.status import JobQueueStatus
 from sky_core.world import World
 
 OK: Final = "ok"
@@ -127,6 +128,13 @@ class Cluster:
         told = pod_group_status(phase, counts, verdict, next_attempt, conditions(raw), self.now)
         self._put(key, written(raw, ("status",), told))
         self.changes = changes
+
+    def report_job_queue(self, name: str, report: JobQueueStatus) -> None:
+        """Write what a controller tells of a JobQueue. That alone is no change."""
+        key, changes = Key("JobQueue", "", name), self.changes
+        if key in self.objects:
+            self._put(key, written(self.objects[key], ("status",), job_queue_status(report)))
+            self.changes = changes
 
     def bind(self, task: Task, node: NodeName, quota: QuotaName | None) -> str:
         """Bind a pod, and answer as the API server does: `ok`, or why not."""

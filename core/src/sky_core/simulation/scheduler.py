@@ -9,11 +9,11 @@ from sky_core.decisions import BindTask, EvictTask, WriteQuota
 from sky_core.invariants import Violation
 from sky_core.memory import Memory
 from sky_core.model import Instant, JobId
-from sky_core.policy import Policy
+from sky_core.policy import Policy, reconcile
 from sky_core.reasons import Code, Verdict
 from sky_core.simulation.cluster import Cluster
 from sky_core.simulation.report import Bind, Eviction, QuotaWritten, Told
-from sky_core.status import waits_for_zone
+from sky_core.status import JobQueueStatus, waits_for_zone
 
 NAME: Final = "scheduler"
 
@@ -31,6 +31,7 @@ class Scheduler:
         self.violations: list[str] = []
         self._policy = policy
         self._memory = Memory()
+        self._reported: dict[str, JobQueueStatus] = {}
         self._told: dict[JobId, tuple[Verdict, Instant | None, int]] = {}
 
     def decide(self, cluster: Cluster) -> Outcome:
@@ -76,6 +77,10 @@ class Scheduler:
             if before.get(id_) != said:
                 cluster.report_job(world.jobs[id_], verdict, said[1])
             self._told[id_] = said
+        for name, report in reconcile(self._policy, world).items():
+            if self._reported.get(name) != report:
+                cluster.report_job_queue(name, report)
+                self._reported[name] = report
         news = [
             Told(job=world.jobs[id_].key, rung=verdict.rung, codes=_codes(verdict))
             for id_, verdict in outcome.verdicts.items()
