@@ -16,7 +16,7 @@ from sky_core.api.decoding import decoded
 from sky_core.api.faults import Fault, Invalid
 from sky_core.api.identity import Key
 from sky_core.api.instants import instant_at
-from sky_core.api.wire import core, crds, meta
+from sky_core.api.wire import core, meta, topology
 from sky_core.constraints import Taint
 from sky_core.model import SECOND, Instant, Mount, Node, NodeName
 from sky_core.quantity import shown
@@ -91,7 +91,7 @@ def read_topology(raw: Mapping[str, Any]) -> Discovered:
     Raises:
         Invalid: It is malformed.
     """
-    written = decoded(raw, crds.NodeTopology)
+    written = decoded(raw, topology.NodeTopology)
     identity.name("metadata.name", written.metadata.name)
     owner = next((one.uid for one in written.metadata.owner_references if one.kind == "Node"), "")
     for fabric, nics in (("ib", written.spec.net.ib), ("roce", written.spec.net.roce)):

@@ -1,48 +1,71 @@
-"""Our own kinds, with every field that they have; the bounds are those of their schemas (contracts.md)."""
+"""Our own kinds, with every field that they have, but for NodeTopology (`sky_core.api.wire.topology`).
 
-from typing import Annotated, Literal, TypeAlias
+The schemas in `deploy/crds` are made from these structs: types, bounds, defaults and what `extra_json_schema` adds from
+their fields, descriptions from their docstrings.
+"""
+
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from sky_core.api.wire.meta import Amounts, Condition, Count, Int32, LabelSelector, NodeAffinity, ObjectMeta, Toleration
+from sky_core.api.wire.bounds import Bounded, BySpec, Conditions, Label, Name, Sums, Text, Time
+from sky_core.api.wire.meta import Count, Int32, LabelSelector, NodeAffinity, ObjectMeta, Toleration
+from sky_core.settings import PREFIX
 
-Name = Annotated[str, Meta(max_length=253)]
-Label = Annotated[str, Meta(max_length=63)]
-Time = Annotated[str, Meta(max_length=64)]
-Text = Annotated[str, Meta(max_length=1024)]
-Sums: TypeAlias = Annotated[Amounts, Meta(max_length=64)]
-Bounded: TypeAlias = Annotated[Amounts, Meta(max_length=16)]
-BySpec: TypeAlias = Annotated[dict[str, Bounded], Meta(max_length=64)]
-Conditions: TypeAlias = Annotated[tuple[Condition, ...], Meta(max_length=16)]
+TopologyKey = Annotated[
+    str, Meta(max_length=317, extra_json_schema={"enum": ["kubernetes.io/hostname", f"{PREFIX}zone"]})
+]
 Seconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Epoch = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class QuotaAffinityTerm(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Other quotas near which a quota must be, or not."""
+    """Other quotas near which a quota must be, or not.
+
+    Attributes:
+        label_selector: Which quotas, by their labels.
+        topology_key: What counts as near - the same node or the same zone.
+    """
 
     label_selector: LabelSelector = LabelSelector()
-    topology_key: Annotated[str, Meta(max_length=317)] = "kubernetes.io/hostname"
+    topology_key: TopologyKey = "kubernetes.io/hostname"
 
 
 class PreferredQuotaTerm(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """A term with its weight."""
+    """A term with its weight.
+
+    Attributes:
+        weight: How much it counts, beside the other terms.
+        label_selector: Which quotas, by their labels.
+        topology_key: What counts as near - the same node or the same zone.
+    """
 
     weight: Annotated[int, Meta(ge=1, le=100)]
     label_selector: LabelSelector = LabelSelector()
-    topology_key: Annotated[str, Meta(max_length=317)] = "kubernetes.io/hostname"
+    topology_key: TopologyKey = "kubernetes.io/hostname"
 
 
 class QuotaTerms(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Terms that must hold, and terms that are better met."""
+    """Terms that must hold, and terms that are better met.
+
+    Attributes:
+        required: A node is no candidate unless each of them holds.
+        preferred: A node scores by the weights of those that hold.
+    """
 
     required: Annotated[tuple[QuotaAffinityTerm, ...], Meta(max_length=16)] = ()
     preferred: Annotated[tuple[PreferredQuotaTerm, ...], Meta(max_length=16)] = ()
 
 
 class QuotaAffinity(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What a quota asks of nodes and of other quotas."""
+    """What a quota asks of nodes and of other quotas.
+
+    Attributes:
+        node_affinity: As a pod's.
+        quota_affinity: Quotas to be near to.
+        quota_anti_affinity: Quotas to keep away from.
+    """
 
     node_affinity: NodeAffinity = NodeAffinity()
     quota_affinity: QuotaTerms = QuotaTerms()
@@ -50,7 +73,18 @@ class QuotaAffinity(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename=
 
 
 class QuotaSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What a quota declares."""
+    """What a quota declares.
+
+    Attributes:
+        queue_name: The queue whose jobs may use it.
+        request: How much it holds, by resource. Of an extended resource that it does not name it holds nothing; cpu,
+            memory and ephemeral-storage that it does not name are bounded by the node.
+        node_selector: Labels that its node must have.
+        tolerations: Taints of a node that it puts up with.
+        affinity: What else it asks of nodes, and of other quotas.
+        shared_queues: Further queues whose jobs may use it.
+        static_bind_node: The node that people choose for it; the scheduler then places it nowhere else.
+    """
 
     queue_name: Name = "default"
     request: Bounded = {}
@@ -62,7 +96,18 @@ class QuotaSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
 
 
 class QuotaTask(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """A claim: which pod holds how much."""
+    """A claim: which pod holds how much.
+
+    Attributes:
+        namespace: The pod's.
+        name: The pod's.
+        uid: The pod's.
+        job: The job that the pod belongs to, in its namespace.
+        rank: The place in its job to which a successor of the pod may return.
+        resources: How much the pod holds.
+        reservation_seconds: For how long its place is kept once the pod has ended; 0 - not at all.
+        reserved_until: When the reservation that this claim took up would have expired.
+    """
 
     namespace: Name
     name: Name
@@ -75,7 +120,17 @@ class QuotaTask(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
 
 
 class ReservedTask(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """A reservation: whose place is kept, and until when."""
+    """A reservation: whose place is kept, and until when.
+
+    Attributes:
+        namespace: The namespace in which somebody may return.
+        job: The job that may return.
+        task: The pod that held the place.
+        rank: The place in its job.
+        resources: How much is kept.
+        node_name: The node on which the pod ran.
+        expires_at: From then on anybody may use it.
+    """
 
     namespace: Name
     job: Annotated[str, Meta(max_length=260)]
@@ -87,14 +142,31 @@ class ReservedTask(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="
 
 
 class StaticBindStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What quota-fixer made of `staticBindNode`."""
+    """What quota-fixer made of `staticBindNode`.
+
+    Attributes:
+        node_name: The node that it was bound to.
+        bound: Whether it is.
+    """
 
     node_name: Name = ""
     bound: bool = False
 
 
 class QuotaStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Where a quota is, and who holds what of it."""
+    """Where a quota is, and who holds what of it.
+
+    Attributes:
+        phase: Whether it has a node.
+        node_name: The node that keeps room for it.
+        allocated: What the claims in `tasks` add up to.
+        shadow_resource: What tasks may claim beyond `spec.request`, written by people or an orchestrator.
+        static_bind_status: What became of `spec.staticBindNode`.
+        tasks: The claims, one for each pod.
+        reserved_tasks: The places that are kept for pods to return to.
+        epoch: The scheduler's term of office in which this was written; it never falls.
+        conditions: Bound, StaticBound, Drifted, OverAllocated.
+    """
 
     phase: Literal["", "QuotaEmpty", "QuotaBound"] = ""
     node_name: Name = ""
@@ -108,7 +180,7 @@ class QuotaStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="c
 
 
 class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A container of resources."""
+    """A container of resources: so much, for this queue, on this kind of node. The scheduler binds it to one node."""
 
     metadata: ObjectMeta
     spec: QuotaSpec = QuotaSpec()
@@ -116,7 +188,15 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PodGroupSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What a job asks for."""
+    """What a job asks for.
+
+    Attributes:
+        min_member: How many pods must be able to start together; until then none does.
+        min_task_member: The same for each role.
+        min_resources: What must be left of the queue's capability to let the job in.
+        queue: The queue that the job is charged to.
+        priority_class_name: The PriorityClass that orders it among jobs.
+    """
 
     min_member: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     min_task_member: Annotated[dict[Label, Count], Meta(max_length=64)] = {}
@@ -126,7 +206,16 @@ class PodGroupSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="
 
 
 class PodGroupReason(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """One finding of a job's verdict."""
+    """One finding of a job's verdict.
+
+    Attributes:
+        code: What is amiss, from a closed vocabulary, for programs.
+        count: How many objects it is true of.
+        needed: What was asked for.
+        available: What there was.
+        examples: Up to three of the objects.
+        message: The same for people.
+    """
 
     code: Label
     count: Count = 0
@@ -137,7 +226,20 @@ class PodGroupReason(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PodGroupStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """How far a job is."""
+    """How far a job is.
+
+    Attributes:
+        phase: Pending, Inqueue once it is admitted, Running once enough pods have a place, Unknown where a started job
+            lacks some, Completed.
+        pending: How many pods wait.
+        running: How many pods run.
+        succeeded: How many pods have succeeded.
+        failed: How many pods have failed.
+        conditions: Unschedulable, Scheduled, WaitingForZone.
+        rung: How far the last attempt came.
+        reasons: Why it came no farther.
+        next_attempt_time: When it is tried next, where it backs off.
+    """
 
     phase: Literal["", "Pending", "Inqueue", "Running", "Unknown", "Completed"] = ""
     pending: Count = 0
@@ -151,7 +253,7 @@ class PodGroupStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename
 
 
 class PodGroup(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A job."""
+    """A job: the pods of one gang, and how many of them must start together."""
 
     metadata: ObjectMeta
     spec: PodGroupSpec = PodGroupSpec()
@@ -159,7 +261,15 @@ class PodGroup(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class QueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Who may use a queue, and how much."""
+    """Who may use a queue, and how much.
+
+    Attributes:
+        weight: Its share beside other queues of its priority.
+        priority: Queues of higher priority go first.
+        capability: The most that its jobs may hold, by resource.
+        namespace_selector: The namespaces that may use it; all, if it is absent.
+        state: A closed queue starts no job; what has started is completed.
+    """
 
     weight: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     priority: Int32 = 0
@@ -169,7 +279,16 @@ class QueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
 
 
 class QueueStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What a queue holds, by spec code."""
+    """What a queue holds, by spec code: the kind of card.
+
+    Attributes:
+        allocated: What its jobs hold, of every kind.
+        spec_allocatable: What its quotas hold.
+        spec_allocated: What of it is claimed.
+        spec_shadow: What may be claimed beyond it.
+        pending: How many of its jobs wait.
+        running: How many of its jobs run.
+    """
 
     allocated: Sums = {}
     spec_allocatable: BySpec = {}
@@ -180,7 +299,7 @@ class QueueStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="c
 
 
 class Queue(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Who jobs are charged to."""
+    """Who jobs are charged to, and which namespaces may use it."""
 
     metadata: ObjectMeta
     spec: QueueSpec = QueueSpec()
@@ -188,7 +307,17 @@ class Queue(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class JobQueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """Which jobs of a queue, and how many of them."""
+    """Which jobs of a queue, and how many of them.
+
+    Attributes:
+        queue_name: The queue that it is a part of.
+        priority: Its jobs go before those of job queues of lower priority.
+        job_selector: Its jobs, by the labels of their PodGroup, or of the pod that has none.
+        max_running_jobs: How many of its jobs may run at once.
+        capability: The most that its jobs may hold, by resource.
+        policy: Whether a job that can't start lets a younger one pass (BestEffortFIFO) or not (StrictFIFO).
+        suspend: Lets no further job in.
+    """
 
     queue_name: Name = "default"
     priority: Int32 = 0
@@ -200,7 +329,13 @@ class JobQueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="
 
 
 class JobQueueStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What a job queue holds."""
+    """What a job queue holds.
+
+    Attributes:
+        pending: How many of its jobs wait.
+        running: How many of its jobs run.
+        allocated: What they hold.
+    """
 
     pending: Count = 0
     running: Count = 0
@@ -208,55 +343,8 @@ class JobQueueStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class JobQueue(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """A prioritised part of a queue."""
+    """A prioritised part of a queue, which picks its jobs by their labels and admits them."""
 
     metadata: ObjectMeta
     spec: JobQueueSpec = JobQueueSpec()
     status: JobQueueStatus = JobQueueStatus()
-
-
-class Nic(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """An RDMA NIC, and the switch that it is plugged into."""
-
-    name: Name
-    switch_name: Name = ""
-    switch_id: Name = ""
-    rdma_device: Name = ""
-    switch_port: Name = ""
-    stale: bool = False
-
-
-class Net(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """The NICs of a node, by fabric."""
-
-    roce: Annotated[tuple[Nic, ...], Meta(max_length=64)] = ()
-    ib: Annotated[tuple[Nic, ...], Meta(max_length=64)] = ()
-
-
-class NodeTopologySpec(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What was discovered about a node's network."""
-
-    net: Net = Net()
-
-
-class Hca(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """An InfiniBand adapter by its GUIDs."""
-
-    device: Name
-    node_guid: Label = ""
-    port_guids: Annotated[tuple[Label, ...], Meta(max_length=16)] = ()
-
-
-class NodeTopologyStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="camel"):
-    """What a node's agent saw last."""
-
-    hcas: Annotated[tuple[Hca, ...], Meta(max_length=64)] = ()
-    last_seen: Time = ""
-
-
-class NodeTopology(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Which switch each RDMA NIC of a node is plugged into."""
-
-    metadata: ObjectMeta
-    spec: NodeTopologySpec = NodeTopologySpec()
-    status: NodeTopologyStatus = NodeTopologyStatus()

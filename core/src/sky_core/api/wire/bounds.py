@@ -1,0 +1,25 @@
+"""Bounds of the fields of our own kinds.
+
+They hold for whoever reads an object; what is in `extra_json_schema` is asked by the API server alone.
+"""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta
+
+from sky_core.api.wire.meta import Amounts, Condition
+
+Name = Annotated[str, Meta(max_length=253)]
+Label = Annotated[str, Meta(max_length=63)]
+Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-time"})]
+Text = Annotated[str, Meta(max_length=1024)]
+Sums: TypeAlias = Annotated[Amounts, Meta(max_length=64)]
+Bounded: TypeAlias = Annotated[Amounts, Meta(max_length=16)]
+BySpec: TypeAlias = Annotated[dict[str, Bounded], Meta(max_length=64)]
+Conditions: TypeAlias = Annotated[
+    tuple[Condition, ...],
+    Meta(
+        max_length=16,
+        extra_json_schema={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]},
+    ),
+]
