@@ -12,6 +12,7 @@ from sky_core.settings import Settings
 from sky_core.testing.objects import (
     CREATED,
     GPU,
+    budget,
     claim,
     group,
     job_queue,
@@ -150,12 +151,13 @@ def test_a_repaired_object_is_reported_no_more(bad: Object, good: Object) -> Non
     intake = intake_of()
     metadata = bad["metadata"]
     counts = []
-    for step in (
+    steps: list[Callable[[], None]] = [
         lambda: intake.put(bad),
         lambda: intake.put(good),
         lambda: intake.put(bad),
         lambda: intake.remove(bad["kind"], metadata.get("namespace", ""), metadata["name"]),
-    ):
+    ]
+    for step in steps:
         step()
         intake.world()
         counts.append(len(intake.invalid))
@@ -182,14 +184,39 @@ def test_of_two_pods_with_one_uid_the_first_by_name_counts() -> None:
 
 def test_what_a_pod_leans_on_reaches_it_whenever_it_comes() -> None:
     mounted = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
-    intake = intake_of(pod("p", {GPU: "1"}, priorityClassName="high", group="g", volumes=mounted))
-    for late in (priority_class("high", 9), volume_claim("c", "v"), volume("v", "x"), quota("q", status=TIED)):
+    intake = intake_of(
+        pod("p", {GPU: "1"}, priorityClassName="high", group="g", volumes=mounted), quota("q", status={"nodeName": "n"})
+    )
+    seen = []
+    for late in (
+        volume_claim("c", "v"),
+        volume("v", "x"),
+        priority_class("high", 9),
+        quota("q", status=TIED),
+        group("g", notes={"reservation-ttl": "1m"}),
+    ):
         intake.put(late)
-        intake.world()
-    intake.put(group("g", notes={"reservation-ttl": "1m"}))
-    (task,) = intake.world().tasks.values()
+        (task,) = intake.world().tasks.values()
+        seen.append((len(task.shape.volumes), task.priority, task.quota, task.reservation))
 
-    assert (task.priority, len(task.shape.volumes), task.quota, task.reservation) == (9, 1, "q", 60_000_000_000)
+    minute = 60_000_000_000
+    assert seen == [(0, 0, None, 0), (1, 0, None, 0), (1, 9, None, 0), (1, 9, "q", 0), (1, 9, "q", minute)]
+
+
+def test_a_budget_follows_its_pods() -> None:
+    intake = intake_of(budget("b", {"app": "x"}, minAvailable=1))
+    seen = []
+    for raw in (
+        pod("p", on="n", metadata={"labels": {"app": "x"}}),
+        pod("q", on="n", metadata={"labels": {"app": "x"}}),
+        pod("q", on="n", metadata={"labels": {"app": "y"}}),
+        pod("q", on="n", metadata={"labels": {"app": "x"}}),
+        pod("q", on="n", metadata={"labels": {"app": "x"}}, phase="Succeeded"),
+    ):
+        intake.put(raw)
+        seen += [row.allowed for row in intake.world().budgets.values()]
+
+    assert seen == [0, 1, 0, 1, 0]
 
 
 def test_only_nodes_about_which_something_changed_are_touched() -> None:
@@ -202,6 +229,14 @@ def test_only_nodes_about_which_something_changed_are_touched() -> None:
     assert intake.world().changed[mark:] == ["b"]
     intake.put(quota("q", status={"nodeName": "b"}))
     assert intake.world().changed[mark + 1 :] == ["a", "b"]
+
+
+def test_a_pod_that_claims_a_bound_quota_touches_the_node_that_it_will_be_on() -> None:
+    intake = intake_of(node("n"), quota("q", status=TIED))
+    mark = len(intake.world().changed)
+    intake.put(pod("p", {GPU: "1"}))
+
+    assert intake.world().changed[mark:] == ["n"]
 
 
 def test_the_world_is_always_the_same_one() -> None:

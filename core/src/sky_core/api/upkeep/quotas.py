@@ -27,7 +27,7 @@ class QuotaUpkeep:
         return min(self._claimants.of(task), default=None)
 
     def flush(self, dirty: Iterable[Key]) -> tuple[set[TaskId], set[NodeName]]:
-        """Take up these quotas. Returns the pods whose ties they may have changed, and the nodes they touch."""
+        """Take up these quotas. Returns the pods that came to claim one or ceased to, and the nodes they touch."""
         world = self._world
         changes: dict[QuotaName, Quota | None] = {}
         pods: set[TaskId] = set()
@@ -40,8 +40,6 @@ class QuotaUpkeep:
             self._claimants.move(name, *claims)
             self._bound.move(name, *nodes)
             touched |= nodes[0] | nodes[1]
-            if nodes[0] != nodes[1]:
-                pods |= claims[0] | claims[1]
             pods |= claims[0] ^ claims[1]
             world.quotas_apart += _keeps_apart(new) - _keeps_apart(old)
             world.openings[Topic.QUOTA] += quota_opens(old, new)

@@ -52,7 +52,7 @@ class TaskUpkeep:
     def flush(self, dirty: Mapping[str, set[Key]], tied: Iterable[TaskId]) -> set[NodeName]:
         """Take up changed pods, and those that other changed objects concern. Returns the nodes that this touches.
 
-        `tied` are the pods whose quota may be another, or elsewhere.
+        `tied` are the pods that came to claim a quota, or ceased to.
         """
         concerned = self._reindex(dirty["Pod"])
         for uid in tied:
