@@ -76,7 +76,10 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Claimer:
-    """Makes the claims of one job within a trial. What it asks of free quotas it asks once per shape."""
+    """Makes the claims of one job within a trial. What it asks of free quotas it asks once per shape.
+
+    `unplaced`: a free quota that could be claimed, but for which the area has no slot left.
+    """
 
     def __init__(self, session: Session, trial: Statement, job: Job, terms: Terms) -> None:
         """Nothing claimed yet."""
@@ -84,6 +87,7 @@ class Claimer:
         self._trial = trial
         self._job = job
         self._terms = terms
+        self.unplaced: Parcel | None = None
         self._mine: list[QuotaName] = []
         self._used: dict[tuple[int, object], int] = {}
         attempt = session.memory.attempts.get(job.id)
@@ -195,8 +199,12 @@ class Claimer:
             head = session.shelves.head(shelf)
             if head is None or not self._shelf_usable(task, shelf, head):
                 continue
-            full = self._used.get((shelf.number, task.shape), 0) >= self._slots(task, head)
-            if not (full and self._terms.must_place):
+            parcel = self._probe(task, head)
+            slots = self._session.survey.total(parcel, self._terms.area)
+            full = self._used.get((shelf.number, task.shape), 0) >= slots
+            if full and self._terms.must_place:
+                self.unplaced = parcel
+            else:
                 found.append(((full, self._was_refused(head), *self._key(task, head)), head.name, shelf.number))
         if not found:
             return None
@@ -212,11 +220,11 @@ class Claimer:
     def _shelf_usable(self, task: Task, shelf: Shelf, head: Quota) -> bool:
         return self._session.shelves.suits(shelf, task.shape, lambda: self._usable(task, head))
 
-    def _slots(self, task: Task, quota: Quota) -> int:
-        """How many such quotas, each claimed by such a task, the area takes."""
+    def _probe(self, task: Task, quota: Quota) -> Parcel:
+        """The parcel that a free quota would be if this task claimed it."""
         unnamed = task.shape.request.only(BY_NODE).without(quota.spec.named)
         row = replace(quota, claimed=unnamed) if unnamed else quota
-        return self._session.survey.total(Parcel(job=self._job, quota=row, tasks=(task,)), self._terms.area)
+        return Parcel(job=self._job, quota=row, tasks=(task,))
 
     def _was_refused(self, quota: Quota) -> bool:
         return bool(self._refused) and QuotaShape(quota.spec.request, quota.spec.selector) in self._refused

@@ -5,6 +5,8 @@ Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 
 from collections.abc import Sequence
 
+import msgspec
+
 from sky_core.memory import QuotaShape
 from sky_core.model import Job, NodeName, Task
 from sky_core.plugin import Area, Parcel
@@ -12,18 +14,31 @@ from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
 from sky_core.statement import Statement
 from sky_core.survey import ANYWHERE
-from sky_core.tally import Tally
+from sky_core.tally import EXAMPLES, Tally
 from sky_core.topology import Layout, homes, in_group, zone_of
 
 Findings = tuple[Finding, ...]
 
 
-def place_needed(session: Session, trial: Statement, job: Job) -> Findings:
-    """Give every unbound quota of the job's needed members a node; empty where all have one.
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a job is not placed: what is known already, or the quota that found no node in its area.
+
+    To be explained, at the price of asking every node, before its trial is undone. `placed` tasks had been.
+    """
+
+    findings: Findings = ()
+    parcel: Parcel | None = None
+    area: Area = ANYWHERE
+    placed: int = 0
+
+
+def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None:
+    """Give every unbound quota of the job's needed members a node; None where all have one.
 
     A topology job's extras sit down with them where there is room for all. What was placed before a refusal stays in
     the trial: the caller undoes it.
     """
+    session.standing(job.id).waits_for_zone = False
     members = session.members(job)
     if not job.topology.on:
         parcels = session.parcels(job, members.needed)
@@ -35,8 +50,8 @@ def place_needed(session: Session, trial: Statement, job: Job) -> Findings:
     return refusal or place_followers(session, trial, job, followers) or _gate(session, job)
 
 
-def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Findings:
-    """Give the quota of one extra a node; empty where it has one."""
+def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Refusal | None:
+    """Give the quota of one extra a node; None where it has one."""
     parcels = session.parcels(job, [task])
     if not parcels or not job.topology.on:
         return place_quotas(session, trial, job, parcels)
@@ -47,29 +62,29 @@ def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Fin
 
 def place_zone(
     session: Session, trial: Statement, job: Job, group: Sequence[Parcel], extras: Sequence[Parcel]
-) -> Findings:
+) -> Refusal | None:
     """Seat a communication group as the zone algorithm says; without one, wherever each quota fits."""
     if not group:
-        return ()
+        return None
     layout: Layout | None = session.points["predicateZone"](job, group, extras)
     if layout is None:
         return place_quotas(session, trial, job, group)
     if layout.refusal:
         session.standing(job.id).waits_for_zone = layout.waits
-        return layout.refusal
+        return Refusal(findings=layout.refusal)
     if not layout.seats:
         return _lacking(session, trial, job, group)
     session.standing(job.id).layout = layout
     needed = {parcel.quota.name for parcel in group}
     for parcel in (*group, *extras):
         node = layout.seats.get(parcel.quota.name)
-        refused = _seat(session, trial, parcel, node) if node is not None else ()
-        if refused and parcel.quota.name in needed:
+        refused = _seat(session, trial, parcel, node) if node is not None else None
+        if refused is not None and parcel.quota.name in needed:
             return refused
-    return ()
+    return None
 
 
-def place_followers(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Findings:
+def place_followers(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Refusal | None:
     """Give the quotas of a topology job's other tasks nodes in its zones where they fit, else anywhere."""
     world = session.world
     zones = dict.fromkeys(zone_of(world.nodes[node]) for _, node in homes(world, job, zoned=True))
@@ -77,16 +92,16 @@ def place_followers(session: Session, trial: Statement, job: Job, parcels: Seque
     for parcel in _larger_first(session, parcels):
         best = next((node for area in (*areas, ANYWHERE) if (node := session.survey.best(parcel, area))), None)
         if best is None:
-            return refusals(session, parcel, ANYWHERE)
+            return Refusal(parcel=parcel)
         seat(session, trial, parcel, best)
-    return ()
+    return None
 
 
-def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Findings:
+def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Refusal | None:
     """Give each quota, in this order, the node that the policy likes best."""
     together = [parcel for parcel in parcels if _wants_company(parcel, parcels)]
-    if len(together) > 1 and (refused := _as_one(session, trial, together)):
-        return refused
+    if len(together) > 1 and (alone := _as_one(session, trial, together)) is not None:
+        return alone
     placed = len(together) if len(together) > 1 else 0
     for parcel in parcels:
         if session.world.quotas[parcel.quota.name].node is not None:
@@ -95,10 +110,10 @@ def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence
         refused = session.points["qn.prePredicate"](parcel)
         node = session.survey.best(parcel, area) if not refused else None
         if node is None:
-            return refusals(session, parcel, area, placed=placed)
+            return Refusal(parcel=parcel, area=area, placed=placed)
         seat(session, trial, parcel, node)
         placed += len(parcel.tasks)
-    return ()
+    return None
 
 
 def confines(session: Session, job: Job, parcel: Parcel) -> Area:
@@ -116,8 +131,17 @@ def needs_one_card(session: Session, job: Job, tasks: Sequence[Task]) -> bool:
     return any(task.shape.request.extended() and not _names_card(session, task) for task in tasks)
 
 
+def explain(session: Session, refusal: Refusal) -> Findings:
+    """Put a refusal into findings; a quota shape that found no node is remembered as refused."""
+    if refusal.parcel is None:
+        return refusal.findings
+    found = refusals(session, refusal.parcel, refusal.area, placed=refusal.placed)
+    codes = {finding.code for finding in refusal.findings}
+    return (*(finding for finding in found if finding.code not in codes), *refusal.findings)
+
+
 def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -> Findings:
-    """What all nodes say to a parcel that has none, and remember its shape as refused."""
+    """What all nodes say to a parcel that has none."""
     session.standing(parcel.job.id).refused.add(QuotaShape(parcel.quota.spec.request, parcel.quota.spec.selector))
     tally = Tally()
     if refused := session.points["qn.prePredicate"](parcel):
@@ -143,38 +167,38 @@ def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> 
     session.survey.placed(parcel, node)
 
 
-def _gate(session: Session, job: Job) -> Findings:
+def _gate(session: Session, job: Job) -> Refusal | None:
     """quotaAllocate: whether the whole of it may be committed."""
     tally = Tally()
     tally.add(job.name, session.points["quotaAllocate"](job))
-    return tally.findings()
+    return Refusal(findings=tally.findings()) if tally else None
 
 
-def _seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> Findings:
+def _seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> Refusal | None:
     refused: tuple[Reason, ...] = session.points["qn.prePredicate"](parcel) or session.survey.refusals(parcel, node)
     if refused:
         tally = Tally()
         tally.add(node, refused)
-        return tally.findings()
+        return Refusal(findings=tally.findings())
     best = session.points["qn.best"](parcel, (session.world.nodes[node],))
     seat(session, trial, parcel, best or node)
-    return ()
+    return None
 
 
-def _lacking(session: Session, trial: Statement, job: Job, group: Sequence[Parcel]) -> Findings:
+def _lacking(session: Session, trial: Statement, job: Job, group: Sequence[Parcel]) -> Refusal:
     """Why the zones don't hold the group even together: place what can be, and ask for the first that can't."""
     area = confines(session, job, group[0])
     placed = 0
     for parcel in group:
         node = session.survey.best(parcel, area)
         if node is None:
-            return refusals(session, parcel, area, placed=placed)
+            return Refusal(parcel=parcel, area=area, placed=placed)
         seat(session, trial, parcel, node)
         placed += len(parcel.tasks)
-    return (Finding(Code.TOPOLOGY_ZONE_INSUFFICIENT, len(group)),)
+    return Refusal(findings=(Finding(Code.TOPOLOGY_ZONE_INSUFFICIENT, len(group)),))
 
 
-def _as_one(session: Session, trial: Statement, together: Sequence[Parcel]) -> Findings:
+def _as_one(session: Session, trial: Statement, together: Sequence[Parcel]) -> Refusal | None:
     """Quotas of one job that require each other's node: the first node in index order that takes them all."""
     head = together[0]
     savepoint = trial.savepoint()
@@ -183,11 +207,10 @@ def _as_one(session: Session, trial: Statement, together: Sequence[Parcel]) -> F
             trial.bind_quota(parcel.quota.name, node)
         # Asked when all are there: each of them is what another one requires.
         if not any(session.points["qn.prePredicate"](p) or session.pairs.refusals(p, node) for p in together):
-            return ()
+            return None
         trial.rollback(savepoint)
-    findings = refusals(session, head, ANYWHERE)
-    alone = Finding(Code.QUOTA_AFFINITY_NOT_MATCH, len(together), examples=tuple(p.quota.name for p in together[:3]))
-    return (*(finding for finding in findings if finding.code is not alone.code), alone)
+    names = tuple(parcel.quota.name for parcel in together[:EXAMPLES])
+    return Refusal(findings=(Finding(Code.QUOTA_AFFINITY_NOT_MATCH, len(together), examples=names),), parcel=head)
 
 
 def _wants_company(parcel: Parcel, parcels: Sequence[Parcel]) -> bool:

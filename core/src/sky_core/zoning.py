@@ -52,9 +52,9 @@ def continuous(
 def _candidates(context: Context, job: Job) -> list[Zone]:
     """The zones of the area; of a started `required` job those where its members are."""
     area, world = context.area(job.id), context.world
-    if area.zone is not None:
-        return [world.zones[area.zone]]
     zones = [zone for zone in world.zones.values() if area.spec in (None, zone.id.spec)]
+    if area.zone is not None:
+        zones = [world.zones[area.zone]]
     at_home = {zone_of(world.nodes[node]) for _, node in homes(world, job, zoned=True)}
     if not at_home:
         return zones

@@ -11,7 +11,7 @@ from sky_core.areas import candidates, rank_bounds
 from sky_core.claiming import Claimer, Terms
 from sky_core.members import started
 from sky_core.model import Job, QuotaName, Task
-from sky_core.placing import needs_one_card, place_needed
+from sky_core.placing import needs_one_card, place_needed, refusals
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.session import Session
@@ -95,7 +95,7 @@ def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> b
         if not all(claimer.claim(task) for task in tasks) or not session.points["quotaReady"](job):
             return False
         with session.trial() as ahead:
-            if place_needed(session, ahead, job):
+            if place_needed(session, ahead, job) is not None:
                 return False
         standing.area = Area(terms.area.spec)
         trial.commit()
@@ -122,12 +122,15 @@ def _claim_extras(session: Session, job: Job) -> None:
     if not tasks:
         return
     standing = session.standing(job.id)
-    terms = Terms(area=standing.area, homes=_homes(session, job), bounds=rank_bounds(session, job))
+    homes = _homes(session, job)
+    terms = Terms(area=standing.area, homes=homes, must_place=True, bounds=rank_bounds(session, job))
     with session.trial() as trial:
         claimer = Claimer(session, trial, job, terms)
         without = [task for task in tasks if not claimer.claim(task)]
         trial.commit()
-    if without:
+    if without and claimer.unplaced is not None:
+        standing.refuse(Rung.ALLOCATE_JOB, refusals(session, claimer.unplaced, terms.area))
+    elif without:
         standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
 
 

@@ -63,10 +63,11 @@ def _bind_extras(session: Session, job: Job) -> None:
             continue
         with session.trial() as trial:
             refused = bind_all(session, trial, [task])
-            if refused:
-                session.standing(job.id).refuse(Rung.BIND, _findings(refused))
-            else:
+            if not refused:
                 trial.commit()
+                continue
+        session.standing(job.id).refuse(Rung.BIND, _findings(refused))
+        session.give_back_tasks(job, [task])
 
 
 def _only_room(reasons: tuple[Reason, ...]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from sky_core.members import is_spot
 from sky_core.model import Job
-from sky_core.placing import place_extra, place_needed
+from sky_core.placing import explain, place_extra, place_needed
 from sky_core.reasons import Rung
 from sky_core.session import Session
 from sky_core.states import TaskState
@@ -24,10 +24,11 @@ def settle_hop(session: Session, jobs: Sequence[Job], rung: Rung) -> None:
 
 def _place_needed(session: Session, job: Job, rung: Rung) -> None:
     with session.trial() as trial:
-        findings = place_needed(session, trial, job)
-        if not findings:
+        refusal = place_needed(session, trial, job)
+        if refusal is None:
             trial.commit()
             return
+        findings = explain(session, refusal)
     session.standing(job.id).refuse(rung, findings)
     session.standing(job.id).going = False
     session.give_back_fresh(job)
@@ -37,10 +38,11 @@ def _place_extras(session: Session, job: Job, rung: Rung) -> None:
     claiming = [task for task in session.members(job).extras if task.state is TaskState.ALLOCATED_TO_QUOTA]
     for task in claiming:
         with session.trial() as trial:
-            findings = place_extra(session, trial, job, task)
-            if not findings:
+            refusal = place_extra(session, trial, job, task)
+            if refusal is None:
                 trial.commit()
                 continue
+            findings = explain(session, refusal)
         session.standing(job.id).refuse(rung, findings)
         with session.trial() as trial:
             session.give_back(trial, job, session.world.tasks[task.id])
