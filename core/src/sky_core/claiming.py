@@ -119,15 +119,17 @@ class Claimer:
         if task.required_quota is not None:
             self._named(task, task.required_quota, tally)
             return tally.findings()
-        quotas = [session.world.quotas[name] for name in session.shelves.homes(job.queue)]
+        names = session.shelves.homes(job.queue, task.shape.request)
+        quotas = [session.world.quotas[name] for name in names]
         heads = (session.shelves.head(shelf) for shelf in session.shelves.free(job.queue))
         for quota in (*quotas, *(head for head in heads if head is not None)):
-            tally.add(quota.name, may_use(session, job, task, quota))
+            if no_room(session, task.shape.request, quota) is None:
+                tally.add(quota.name, may_use(session, job, task, quota))
         needed = NOTHING
         for other in tasks:
             needed += other.shape.request
-        names = tuple(other.name for other in tasks[:EXAMPLES])
-        tally.finding(Finding(Code.INSUFFICIENT_QUOTA, len(tasks), needed, NOTHING, names))
+        examples = tuple(other.name for other in tasks[:EXAMPLES])
+        tally.finding(Finding(Code.INSUFFICIENT_QUOTA, len(tasks), needed, NOTHING, examples))
         return tally.findings()
 
     def _over_capability(self, task: Task) -> Reason | None:

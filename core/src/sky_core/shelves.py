@@ -29,8 +29,12 @@ class Shelf:
 class Shelving(Protocol):
     """The questions of hop 1 about where quotas lie."""
 
-    def homes(self, queue: QueueName) -> list[QuotaName]:
-        """Quotas on a node, static-bound or reserved that the queue may use, in natural order."""
+    def homes(self, queue: QueueName, request: Resources) -> list[QuotaName]:
+        """Quotas on a node, static-bound or reserved that the queue may use, in natural order.
+
+        Those may be left out that have nothing left of any resource that they bound, where the request names one that
+        every quota bounds.
+        """
 
     def free(self, queue: QueueName) -> list[Shelf]:
         """The shelves that the queue may use."""
@@ -58,14 +62,18 @@ class Shelves:
         self._suits: dict[tuple[int, Shape], bool] = {}
         self._free: dict[QueueName, list[Shelf]] = defaultdict(list)
         self._homes: dict[QueueName, list[QuotaName]] = defaultdict(list)
+        self._roomy: dict[QueueName, list[QuotaName]] = defaultdict(list)
         self._where: dict[QuotaName, tuple[Shelf, int]] = {}
         shelves: dict[tuple[QuotaSpec, Resources], Shelf] = {}
         for quota in sorted(world.quotas.values(), key=lambda quota: quota.order):
             spec = quota.spec
             queues = dict.fromkeys((spec.queue, *spec.shared_queues))
             if quota.node is not None or spec.static_node is not None or quota.reservations:
+                full = not any(amount > 0 for amount in (quota.capacity - quota.claimed).units.values())
                 for queue in queues:
                     self._homes[queue].append(quota.name)
+                    if not full:
+                        self._roomy[queue].append(quota.name)
                 continue
             shelf = shelves.get((spec, quota.shadow))
             if shelf is None:
@@ -75,9 +83,9 @@ class Shelves:
             self._where[quota.name] = (shelf, len(shelf.names))
             shelf.names.append(quota.name)
 
-    def homes(self, queue: QueueName) -> list[QuotaName]:
-        """Quotas on a node, static-bound or reserved that the queue may use, in natural order."""
-        return self._homes[queue]
+    def homes(self, queue: QueueName, request: Resources) -> list[QuotaName]:
+        """All, or only those that had room when the session opened."""
+        return self._roomy[queue] if request.extended() else self._homes[queue]
 
     def free(self, queue: QueueName) -> list[Shelf]:
         """The shelves that the queue may use."""

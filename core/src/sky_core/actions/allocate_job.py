@@ -1,6 +1,7 @@
 """Task → quota: admit each job, and claim quotas for its needed members, all or none; then for its extras."""
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Final
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from sky_core.model import Job, QuotaName, Task
 from sky_core.placing import needs_one_card, place_needed, refusals
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
+from sky_core.resources import Resources
 from sky_core.session import Session
 from sky_core.states import TaskState
 from sky_core.tally import EXAMPLES, Tally
@@ -151,13 +153,7 @@ def _claimless(tasks: Sequence[Task]) -> list[Task]:
 
 def _homes(session: Session, job: Job) -> tuple[QuotaName, ...]:
     """The quotas with an existing node that the job's queue may use."""
-    return tuple(_existing(session, job))
-
-
-def _existing(session: Session, job: Job) -> Iterator[QuotaName]:
     world = session.world
-    for name in session.shelves.homes(job.queue):
-        quota = world.quotas[name]
-        node = quota.node or quota.spec.static_node
-        if node is not None and node in world.nodes:
-            yield name
+    least = reduce(Resources.least, (world.tasks[id_].shape.request for id_ in job.tasks))
+    quotas = (world.quotas[name] for name in session.shelves.homes(job.queue, least))
+    return tuple(quota.name for quota in quotas if (quota.node or quota.spec.static_node) in world.nodes)

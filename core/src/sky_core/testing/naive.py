@@ -117,7 +117,7 @@ class NaiveShelves:
         self._world = world
         self._numbers: dict[tuple[QuotaSpec, Resources], int] = {}
 
-    def homes(self, queue: QueueName) -> list[QuotaName]:
+    def homes(self, queue: QueueName, _request: Resources) -> list[QuotaName]:
         """Those that have a place, or will."""
         return [quota.name for quota in self._usable(queue) if _has_place(quota)]
 
