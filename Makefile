@@ -2,7 +2,7 @@
 PROJECTS := core/pyproject.toml cmd/shell/pyproject.toml tools/sandbox/pyproject.toml tools/skyctl/pyproject.toml
 BIN := .venv/bin
 
-.PHONY: demo test check format diagram lock clean help
+.PHONY: demo test check format diagram crds lock clean help
 
 demo: .venv/ready           ## a gang lands on its zone, in a picture
 	@$(BIN)/skyctl demo
@@ -10,13 +10,14 @@ demo: .venv/ready           ## a gang lands on its zone, in a picture
 test: .venv/ready           ## run the tests
 	@$(BIN)/pytest
 
-check: .venv/ready          ## lint, format, types, import contracts, house rules, state diagram
+check: .venv/ready          ## lint, format, types, import contracts, house rules, state diagram, deploy/crds
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/python tools/workshop/tidy.py
 	@$(BIN)/python tools/workshop/state_diagram.py --check
+	@$(BIN)/python tools/workshop/crds.py --check
 
 format: .venv/ready         ## put the code into shape
 	@$(BIN)/ruff check --fix .
@@ -24,6 +25,9 @@ format: .venv/ready         ## put the code into shape
 
 diagram: .venv/ready        ## draw the task states anew in core/README.md
 	@$(BIN)/python tools/workshop/state_diagram.py
+
+crds: .venv/ready           ## write deploy/crds anew from the wire structs
+	@$(BIN)/python tools/workshop/crds.py
 
 lock: .venv/ready           ## choose versions of dependencies anew
 	@$(BIN)/uv pip compile --quiet --upgrade --python-version 3.11 --group dev $(PROJECTS) --output-file requirements.lock

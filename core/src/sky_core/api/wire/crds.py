@@ -4,7 +4,7 @@ The schemas in `deploy/crds` are made from these structs: types, bounds, default
 their fields, descriptions from their docstrings.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -15,6 +15,16 @@ from sky_core.settings import PREFIX
 
 TopologyKey = Annotated[
     str, Meta(max_length=317, extra_json_schema={"enum": ["kubernetes.io/hostname", f"{PREFIX}zone"]})
+]
+Labels: TypeAlias = Annotated[
+    dict[str, str],
+    Meta(
+        max_length=32,
+        extra_json_schema={
+            "additionalProperties": {"type": "string", "maxLength": 63},
+            "x-kubernetes-map-type": "atomic",
+        },
+    ),
 ]
 Seconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Epoch = Annotated[int, Meta(ge=0, le=2**53)]
@@ -88,7 +98,7 @@ class QuotaSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
 
     queue_name: Name = "default"
     request: Bounded = {}
-    node_selector: Annotated[dict[str, str], Meta(max_length=32)] = {}
+    node_selector: Labels = {}
     tolerations: Annotated[tuple[Toleration, ...], Meta(max_length=32)] = ()
     affinity: QuotaAffinity | None = None
     shared_queues: Annotated[tuple[Name, ...], Meta(max_length=64)] = ()
