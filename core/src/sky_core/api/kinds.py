@@ -18,10 +18,15 @@ Spoilt = Callable[[Key, Mapping[str, Any], Settings, Fault], Any]
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """How objects of one kind are read: `read` where they are well formed, else `spoilt` for what is left of them."""
+    """How objects of one kind are read.
+
+    `read` is for those that are well formed, `remarks` tells what of one was ignored, and `spoilt` what is left of one
+    that is malformed.
+    """
 
     group: str
     read: Read
+    remarks: Callable[[Any], tuple[Fault, ...]] = lambda _: ()
     spoilt: Spoilt = lambda *_: None
 
     def reading(self, key: Key, raw: Mapping[str, Any], settings: Settings) -> tuple[Any, tuple[Fault, ...]]:
@@ -31,12 +36,12 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         except Invalid as error:
             fault = error.within(str(key))
             return self.spoilt(key, raw, settings, fault), (fault,)
-        return found, found.faults if isinstance(found, nodes.NodeReading) else ()
+        return found, self.remarks(found)
 
 
 KINDS: Final[Mapping[str, Kind]] = {
     "Pod": Kind(group="", read=pods.read, spoilt=salvage.pod),
-    "Node": Kind(group="", read=nodes.read),
+    "Node": Kind(group="", read=nodes.read, remarks=lambda reading: reading.faults),
     "Namespace": Kind(group="", read=lambda _, raw, __: queues.read_namespace(raw)),
     "PersistentVolume": Kind(group="", read=lambda _, raw, __: volumes.read_volume(raw)),
     "PersistentVolumeClaim": Kind(group="", read=lambda _, raw, __: volumes.read_claim(raw)),

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from sky_core.api import annotations as notes_
-from sky_core.api import identity
+from sky_core.api import annotations, identity
 from sky_core.api.amounts import resources
 from sky_core.api.annotations import field
 from sky_core.api.decoding import decoded
@@ -135,15 +134,15 @@ class _Tolerance:
 def _noted(row: Node, node: core.Node, spot_units: int, settings: Settings, optional: _Tolerance) -> Node:
     """The row with what optional notes say."""
     notes, labels = node.metadata.annotations, node.metadata.labels
-    index = optional(None, lambda: notes_.index(notes, notes_.NODE_INDEX))
-    zone = optional("", lambda: _plain(field(notes_.RDMA_TOPOLOGY_KEY), notes.get(notes_.RDMA_TOPOLOGY_KEY)))
-    zone = zone or optional("", lambda: _plain(_label(notes_.ZONE), labels.get(notes_.ZONE)))
+    index = optional(None, lambda: annotations.index(notes, annotations.NODE_INDEX))
+    zone = optional("", lambda: _plain(field(annotations.RDMA_TOPOLOGY_KEY), notes.get(annotations.RDMA_TOPOLOGY_KEY)))
+    zone = zone or optional("", lambda: _plain(_label(annotations.ZONE), labels.get(annotations.ZONE)))
     shared, exclusive = optional((0, spot_units), lambda: _pools(notes, spot_units))
     return replace(
         row,
         index=index if index is not None else _index_in_name(row.name),
         zone=zone or None,
-        fabric=optional("", lambda: _plain(_label(notes_.FABRIC), labels.get(notes_.FABRIC))),
+        fabric=optional("", lambda: _plain(_label(annotations.FABRIC), labels.get(annotations.FABRIC))),
         shared=shared,
         exclusive=exclusive,
         spec=optional("", lambda: _spec_code(labels, settings)),
@@ -161,9 +160,9 @@ def _plain(place: str, text: str | None) -> str:
 
 def _pools(notes: Mapping[str, str], units: int) -> tuple[int, int]:
     """Shared and exclusive spot units; without the note all that the node has are exclusive."""
-    if (text := notes.get(notes_.SPOT_POOLS)) is None:
+    if (text := notes.get(annotations.SPOT_POOLS)) is None:
         return 0, units
-    place = field(notes_.SPOT_POOLS)
+    place = field(annotations.SPOT_POOLS)
     try:
         pools = msgspec.json.decode(text.encode(), type=_Pools)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from sky_core.api.annotations import NUMBERS, REPLICA_TYPE, TASK_INDEX, TASK_SPEC, field, index
 from sky_core.api.faults import Invalid
@@ -15,10 +15,16 @@ _ROLES: Final = {role: place for place, role in enumerate(_FIRST)}
 _DIGITS: Final = re.compile(r"[0-9]{1,63}")
 
 
-def rank_and_place(
-    notes: Mapping[str, str], labels: Mapping[str, str], name: str, created: Instant
-) -> tuple[tuple[object, ...], str, str]:
-    """Rank, place and role of a pod. Ranks of one namespace compare, and no two are equal.
+class Position(NamedTuple):
+    """Where a task stands in its job. `rank` sorts the tasks of a namespace, `place` tells those of a job apart."""
+
+    rank: tuple[object, ...] = ()
+    place: str = ""
+    role: str = ""
+
+
+def position(notes: Mapping[str, str], labels: Mapping[str, str], name: str, created: Instant) -> Position:
+    """The position of a pod, by its annotations, labels, name and creation. No two ranks of a namespace are equal.
 
     A task-index comes before all else; two tasks of one index, and whatever else is equal, go by creation and name.
 
@@ -30,9 +36,10 @@ def rank_and_place(
         raise Invalid(field(TASK_SPEC), f"{shown(role)} is not a role: at most 63 letters, digits, '-', '_' and '.'")
     number = _number(labels, name)
     if (given := index(notes, TASK_INDEX)) is not None:
-        return (0, given, "", False, 0, created, name), str(given), role
+        return Position((0, given, "", False, 0, created, name), str(given), role)
     place = name if number is None else f"{role}/{number}"
-    return (1, _ROLES.get(role.lower(), len(_FIRST)), role, number is None, number or 0, created, name), place, role
+    by_role = _ROLES.get(role.lower(), len(_FIRST))
+    return Position((1, by_role, role, number is None, number or 0, created, name), place, role)
 
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sky_core.api import annotations as notes_
+from sky_core.api import annotations
 from sky_core.api.amounts import readable
 from sky_core.api.faults import Fault, Invalid
 from sky_core.api.identity import Key, is_name, is_uid
 from sky_core.api.instants import instant
-from sky_core.api.pods import PodReading, is_critical, job_of, spot_shape
+from sky_core.api.pods import PodReading, is_critical, job_of
 from sky_core.api.requests import aggregate
+from sky_core.api.shapes import spot_shape
 from sky_core.model import Instant, NodeName, Pool, Shape, Task, TaskId
 from sky_core.resources import MAX, Resources
 from sky_core.settings import Settings
@@ -25,7 +26,7 @@ def pod(key: Key, raw: Mapping[str, Any], settings: Settings, fault: Fault) -> P
     meta, spec, status = (_part(raw, name) for name in ("metadata", "spec", "status"))
     notes = _part(meta, "annotations")
     ours = spec.get("schedulerName") == settings.scheduler_name
-    group, node = _name(notes.get(notes_.GROUP_NAME)), _name(spec.get("nodeName"))
+    group, node = _name(notes.get(annotations.GROUP_NAME)), _name(spec.get("nodeName"))
     created = _instant(meta.get("creationTimestamp"))
     uid = _text(meta.get("uid"))
     return PodReading(

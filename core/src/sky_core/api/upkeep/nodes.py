@@ -30,7 +30,7 @@ class NodeUpkeep:
         world = self._world
         changes: dict[NodeName, Node | None] = {}
         touched = set()
-        for name in {key.name for kind in ("Node", "NodeTopology") for key in dirty[kind]}:
+        for name in sorted({key.name for kind in ("Node", "NodeTopology") for key in dirty[kind]}):
             node = NodeName(name)
             old, new = world.nodes.get(node), self._row(node)
             changes[node] = new

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 
-from sky_core.api import pods
-from sky_core.api.annotations import NO_WISH, Wish
+from sky_core.api import pods, shapes
+from sky_core.api.annotations import NO_WISH
 from sky_core.api.faults import Fault
 from sky_core.api.identity import Key
 from sky_core.api.pods import PodReading
 from sky_core.api.priorities import BUILT_IN, Priority
 from sky_core.api.store import Store
+from sky_core.api.upkeep.concerns import Concerns
 from sky_core.api.upkeep.coverage import Coverage
 from sky_core.api.upkeep.indexes import Index
 from sky_core.api.upkeep.openings import asks_the_same, pod_opens
@@ -41,12 +42,8 @@ class TaskUpkeep:
         self.changed: set[JobId] = set()
         self.altered: set[JobId] = set()
         self.faults: dict[Key, Fault] = {}
-        self._known: dict[Key, PodReading] = {}
-        self._wishes: dict[Key, Wish] = {}
         self._ids: dict[Key, TaskId] = {}
-        self._by_uid: Index[TaskId, Key] = Index()
-        self._by_claim: Index[Key, Key] = Index()
-        self._by_group: Index[Key, Key] = Index()
+        self._concerns = Concerns(store)
         self._on: Index[NodeName, TaskId] = Index()
 
     def flush(self, dirty: Mapping[str, set[Key]], tied: Iterable[TaskId]) -> set[NodeName]:
@@ -54,14 +51,9 @@ class TaskUpkeep:
 
         `tied` are the pods that came to claim a quota, or ceased to.
         """
-        concerned = self._reindex(dirty["Pod"])
-        for uid in tied:
-            concerned.update(self._by_uid.of(uid))
-        for key in dirty["PodGroup"]:
-            if self._wishes_anew(key):
-                concerned.update(self._by_group.of(key))
-        concerned |= self._by_volumes(dirty) | self._by_classes(dirty["PriorityClass"])
-        changes = self._derive(concerned)
+        if dirty["PriorityClass"]:
+            self.classes = {**BUILT_IN, **{key.name: one for key, one in self._store.priorities.items()}}
+        changes = self._derive(self._concerns.pods(dirty, tied))
         touched: set[NodeName] = set()
         for id_, new in changes.items():
             touched |= self._account(self._world.tasks.get(id_), new)
@@ -69,46 +61,6 @@ class TaskUpkeep:
         on = {node: tuple(sorted(self._on.of(node), key=self._arrival)) or None for node in touched}
         settle(self._world.tasks_on, on, lambda node, _: node)
         return touched
-
-    def _reindex(self, dirty: Iterable[Key]) -> set[Key]:
-        """Look pods up by what they say. Returns these and whoever shares a uid with one of them."""
-        concerned = set(dirty)
-        for key in dirty:
-            old, new = self._known.get(key), self._store.pods.get(key)
-            self._by_uid.move(key, _uid(old), _uid(new))
-            self._by_claim.move(key, _claims(key, old), _claims(key, new))
-            self._by_group.move(key, _group(key, old), _group(key, new))
-            for uid in (*_uid(old), *_uid(new)):
-                concerned.update(self._by_uid.of(uid))
-            if new is None:
-                self._known.pop(key, None)
-            else:
-                self._known[key] = new
-        return concerned
-
-    def _wishes_anew(self, key: Key) -> bool:
-        """Whether a PodGroup asks for something else of its pods than before: its status changes more often."""
-        group = self._store.groups.get(key)
-        wish = group.wish if group else NO_WISH
-        if self._wishes.get(key, NO_WISH) == wish:
-            return False
-        self._wishes[key] = wish
-        if wish is NO_WISH:
-            del self._wishes[key]
-        return True
-
-    def _by_volumes(self, dirty: Mapping[str, set[Key]]) -> set[Key]:
-        changed = set(dirty["PersistentVolumeClaim"])
-        if names := {key.name for key in dirty["PersistentVolume"]}:
-            changed.update(key for key, volume in self._store.claims.items() if volume in names)
-        return {pod for claim in changed for pod in self._by_claim.of(claim)}
-
-    def _by_classes(self, dirty: set[Key]) -> set[Key]:
-        if not dirty:
-            return set()
-        self.classes = {**BUILT_IN, **{key.name: one for key, one in self._store.priorities.items()}}
-        names = {key.name for key in dirty}
-        return {key for key, reading in self._store.pods.items() if reading.priority_class in names}
 
     def _derive(self, keys: set[Key]) -> dict[TaskId, Task | None]:
         """The tasks of these pods, None for those that are gone. Of two pods with one uid the first by name counts."""
@@ -119,7 +71,7 @@ class TaskUpkeep:
             if reading is None:
                 continue
             uid = reading.task.id
-            first = min(self._by_uid.of(uid))
+            first = self._concerns.first(uid)
             if first != key:
                 self.faults[key] = Fault(str(key), "metadata.uid", f"is that of {first} too")
                 continue
@@ -134,7 +86,7 @@ class TaskUpkeep:
         return pods.task(
             reading,
             quota=self._quotas.claimed_by(reading.task.id),
-            shape=self._store.shape(pods.with_volumes(shape, volumes)) if volumes else shape,
+            shape=self._store.shape(shapes.with_volumes(shape, volumes)) if volumes else shape,
             priority=self.classes.get(reading.priority_class),
             wish=(group.wish if group else NO_WISH).over(reading.wish),
             settings=self._settings,
@@ -175,19 +127,6 @@ class TaskUpkeep:
 
 def _order(task: Task) -> tuple[object, ...]:
     return (task.created, task.namespace, task.name, task.id)
-
-
-def _uid(reading: PodReading | None) -> tuple[TaskId, ...]:
-    return (reading.task.id,) if reading else ()
-
-
-def _claims(key: Key, reading: PodReading | None) -> set[Key]:
-    names = reading.volumes if reading else ()
-    return {Key("PersistentVolumeClaim", key.namespace, name) for name in names}
-
-
-def _group(key: Key, reading: PodReading | None) -> tuple[Key, ...]:
-    return (Key("PodGroup", key.namespace, reading.group),) if reading and reading.group else ()
 
 
 def _job(task: Task | None) -> tuple[JobId, ...]:
