@@ -1,6 +1,7 @@
 """Hop 1: which quotas a task may claim, and which of them it claims (behaviour.md 5.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 
 import msgspec
 from msgspec.structs import replace
@@ -8,7 +9,7 @@ from msgspec.structs import replace
 from sky_core import reservations
 from sky_core.admission import over_capability
 from sky_core.memory import QuotaShape
-from sky_core.model import BY_NODE, Job, NodeName, Quota, QuotaName, Task
+from sky_core.model import BY_NODE, Job, NodeName, Quota, QuotaName, Shape, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.resources import NOTHING, Resources
@@ -75,6 +76,18 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     bounds: Callable[[Task, NodeName], Key | None] = lambda _task, _node: ()
 
 
+class _Kind:
+    """Free quotas of one shape before tasks of one shape: their slots in the area, how many of these are used."""
+
+    __slots__ = ("key", "parcel", "slots", "used")
+
+    def __init__(self, parcel: Parcel, key: Key, slots: int) -> None:
+        self.parcel = parcel
+        self.key = key
+        self.slots = slots
+        self.used = 0
+
+
 class Claimer:
     """Makes the claims of one job within a trial. What it asks of free quotas it asks once per shape.
 
@@ -89,7 +102,8 @@ class Claimer:
         self._terms = terms
         self.unplaced: Parcel | None = None
         self._mine: list[QuotaName] = []
-        self._used: dict[tuple[int, object], int] = {}
+        self._kinds: dict[tuple[int, Shape], _Kind] = {}
+        self._least = reduce(Resources.least, (session.world.tasks[id_].shape.request for id_ in job.tasks))
         attempt = session.memory.attempts.get(job.id)
         self._refused = attempt.refused if attempt is not None else frozenset()
 
@@ -191,33 +205,42 @@ class Claimer:
 
     def _free(self, task: Task) -> QuotaName | None:
         """Placeable first, then what was not refused last time, then as in every tier."""
-        session, job = self._session, self._job
-        found: list[tuple[Key, QuotaName, int | None]] = []
+        session = self._session
+        found: list[tuple[Key, QuotaName, _Kind | None]] = []
         for name in self._mine:
             quota = session.world.quotas[name]
             if self._usable(task, quota):
                 found.append(((False, self._was_refused(quota), *self._key(task, quota)), name, None))
-        for shelf in session.shelves.free(job.queue):
+        for shelf in session.shelves.free(self._job.queue):
             head = session.shelves.head(shelf)
             if head is None or not self._shelf_usable(task, shelf, head):
                 continue
-            parcel = self._probe(task, head)
-            slots = self._session.survey.total(parcel, self._terms.area)
-            full = self._used.get((shelf.number, task.shape), 0) >= slots
+            kind = self._kind(task, shelf, head)
+            full = kind.used >= kind.slots
             if full and self._terms.must_place:
-                self.unplaced = parcel
+                self.unplaced = kind.parcel
             else:
-                found.append(((full, self._was_refused(head), *self._key(task, head)), head.name, shelf.number))
+                found.append(((full, *kind.key, head.order), head.name, kind))
         if not found:
             return None
-        _, name, shelf_number = min(found, key=lambda entry: entry[0])
-        if shelf_number is not None:
-            kind = (shelf_number, task.shape)
-            self._used[kind] = self._used.get(kind, 0) + 1
+        _, name, chosen = min(found, key=lambda entry: entry[0])
+        if chosen is not None:
+            chosen.used += 1
             quota = session.world.quotas[name]
-            if quota.capacity != task.shape.request:
-                self._mine.append(name)
+            if self._least.only(quota.spec.named).fits_in(quota.capacity - task.shape.request):
+                self._mine.append(name)  # room is left for another task of the job
         return name
+
+    def _kind(self, task: Task, shelf: Shelf, head: Quota) -> "_Kind":
+        """What is the same for all such quotas when such tasks claim them: claims move no slots."""
+        kind = self._kinds.get((shelf.number, task.shape))
+        if kind is None:
+            parcel = self._probe(task, head)
+            *key, _ = self._key(task, head)
+            slots = self._session.survey.total(parcel, self._terms.area)
+            kind = _Kind(parcel, (self._was_refused(head), *key), slots)
+            self._kinds[shelf.number, task.shape] = kind
+        return kind
 
     def _shelf_usable(self, task: Task, shelf: Shelf, head: Quota) -> bool:
         return self._session.shelves.suits(shelf, task.shape, lambda: self._usable(task, head))
