@@ -1,0 +1,19 @@
+"""A real Kubernetes control plane on loopback, without root, containers or a download at run time."""
+
+from sky_control_plane.binaries import Binaries, NotAtHandError, find
+from sky_control_plane.commands import User
+from sky_control_plane.plane import ADMIN, Answer, ControlPlane, service_account
+from sky_control_plane.server import Server, ServerError
+
+__all__ = [
+    "ADMIN",
+    "Answer",
+    "Binaries",
+    "ControlPlane",
+    "NotAtHandError",
+    "Server",
+    "ServerError",
+    "User",
+    "find",
+    "service_account",
+]

@@ -1,0 +1,186 @@
+"""The control plane as a whole: started, used, broken on purpose, and always stopped."""
+
+import json
+import shutil
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from http.client import HTTPException
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, NamedTuple, Self
+
+from sky_control_plane.binaries import Binaries, NotAtHandError
+from sky_control_plane.commands import CLIENTS, MASTERS, PROGRAMS, User, command, layout, write_files
+from sky_control_plane.server import Server
+
+ADMIN: Final = User("admin", (MASTERS,))
+PATIENCE: Final = 60.0
+DEFAULT_ACCOUNT: Final = "/api/v1/namespaces/default/serviceaccounts/default"
+
+
+def service_account(namespace: str, name: str) -> User:
+    """A service account as the API server sees it; it need not exist."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
+    return User(f"system:serviceaccount:{namespace}:{name}", groups)
+
+
+class Answer(NamedTuple):
+    """What the API server answered: the HTTP status, and the body where it is JSON."""
+
+    status: int
+    body: Any
+
+
+class ControlPlane:
+    """Etcd and the API server on free ports of loopback, and such other parts as are asked for.
+
+    As a context it is started, and ready, inside, and stopped after it. RBAC is on; requests are in an audit log, at
+    level Metadata.
+
+    Attributes:
+        servers: Each part by its name, to be stopped and started again.
+        url: The API server's.
+        certificate: The file by which it is known.
+        etcd_url: For what no API server offers: compaction.
+    """
+
+    def __init__(
+        self, binaries: Binaries, folder: Path, *, parts: Sequence[str] | None = None, users: Sequence[User] = ()
+    ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            binaries: The programs.
+            folder: For data, logs and credentials; it need not exist.
+            parts: Beside etcd and the API server. None: the controllers and KWOK, as far as they are there.
+            users: Beside `ADMIN`; each gets a token and a kubeconfig.
+
+        Raises:
+            NotAtHandError: A part is not among the binaries.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        if parts is None:
+            parts = [name for name in ("kube-controller-manager", "kwok") if binaries.has(name)]
+        self._at = layout(folder)
+        self._binaries = binaries
+        self._tokens = write_files(self._at, (ADMIN, *CLIENTS, *users))
+        self.servers = {
+            name: Server(name, command(name, binaries, self._at), folder / f"{name}.log")
+            for name in PROGRAMS
+            if name in {"etcd", "kube-apiserver", *parts}
+        }
+        self.url = self._at.url
+        self.etcd_url = self._at.etcd_url
+        self.certificate = self._at.certificate
+
+    def __enter__(self) -> Self:
+        """Start everything.
+
+        Raises:
+            ServerError: A part did not come up.
+        """
+        try:
+            for name in ("etcd", "kube-apiserver"):
+                self.servers[name].start()
+            self.wait_until_ready()
+            for name, server in self.servers.items():
+                if not server.running:
+                    server.start()
+                if name == "kube-controller-manager":
+                    server.wait_until(self._has_default_account, PATIENCE)
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        """Stop everything."""
+        self.stop()
+
+    def stop(self) -> None:
+        """End everything at once. The API server goes before etcd: without it, it would hold its port for a minute."""
+        for server in reversed(self.servers.values()):
+            server.kill()
+
+    def wait_until_ready(self) -> None:
+        """Wait until the API server serves, after it was started again.
+
+        Raises:
+            ServerError: It doesn't.
+        """
+        self.servers["kube-apiserver"].wait_until(lambda: self._serves("/readyz"), PATIENCE)
+
+    def token(self, user: str) -> str:
+        """A user's bearer token."""
+        return self._tokens[user]
+
+    def kubeconfig(self, user: str = ADMIN.name) -> Path:
+        """A user's kubeconfig, for kubectl and for clients."""
+        return self._at.kubeconfig(user)
+
+    def kubectl(
+        self, *arguments: str, user: str = ADMIN.name, manifest: str = "", program: str | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        """What kubectl says: the one beside the API server, or another `program`. `manifest` is its standard input."""
+        command = [program or self._kubectl(), f"--kubeconfig={self.kubeconfig(user)}", *arguments]
+        return subprocess.run(command, input=manifest, capture_output=True, text=True, check=False, timeout=PATIENCE)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        user: str = ADMIN.name,
+        content_type: str = "application/json",
+    ) -> Answer:
+        """What the API server answers, whatever its status.
+
+        Raises:
+            OSError, HTTPException: There is no answer.
+        """
+        asked = urllib.request.Request(  # noqa: S310 - the address is ours
+            self.url + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Bearer {self.token(user)}", "Content-Type": content_type},
+            method=method,
+        )
+        trusted = ssl.create_default_context(cafile=str(self.certificate))
+        try:
+            with urllib.request.urlopen(asked, context=trusted, timeout=PATIENCE) as answer:  # noqa: S310
+                return Answer(answer.status, _parsed(answer.read()))
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return Answer(refusal.code, _parsed(refusal.read()))
+
+    def audit(self) -> list[dict[str, Any]]:
+        """The requests so far, oldest first, as audit events."""
+        log = self._at.folder / "audit.log"
+        return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+    def _kubectl(self) -> str:
+        if self._binaries.has("kubectl"):
+            return str(self._binaries.path("kubectl"))
+        if found := shutil.which("kubectl"):
+            return found
+        raise NotAtHandError("there is no kubectl")
+
+    def _has_default_account(self) -> bool:
+        """Whether pods can be created: the controllers make the account that they run as."""
+        return self._serves(DEFAULT_ACCOUNT)
+
+    def _serves(self, path: str) -> bool:
+        try:
+            return self.request("GET", path).status == 200
+        except (OSError, HTTPException):
+            return False
+
+
+def _parsed(body: bytes) -> Any:
+    try:
+        return json.loads(body)
+    except ValueError:
+        return None
