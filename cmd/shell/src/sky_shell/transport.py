@@ -3,8 +3,9 @@
 `sky_shell.bridge` implements it over HTTP; tests and simulations in memory, with no thread and no socket.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
 from typing import Final, Protocol
 
 import msgspec
@@ -18,6 +19,21 @@ APPLY_PATCH: Final = "application/apply-patch+yaml"
 
 class TransportError(OSError):
     """No answer came: the connection failed, broke, or stayed silent. Whether a write was done is unknown."""
+
+
+class FencedError(TransportError):
+    """The permit was gone when the request was about to be sent. It was not sent."""
+
+    def __init__(self) -> None:
+        """There is nothing more to say."""
+        super().__init__("the permit to write is gone")
+
+
+Permit = Callable[[], bool]
+"""Whether we may still write; may be called in any thread."""
+
+fence: ContextVar[Permit | None] = ContextVar("fence", default=None)
+"""The permit under which requests of this context are sent. Whoever sends asks it at the last possible moment."""
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -38,13 +54,19 @@ class Lines(Protocol):
     async def next_lines(self) -> list[bytes]:
         """The next whole lines, without their ends, at least one; none at the end of the watch, and ever after.
 
+        If this is cancelled, no line is lost: the next call goes on where this one stood.
+
         Raises:
             TransportError: The watch broke. What came of an unfinished line is not delivered.
         """
 
 
 class Transport(Protocol):
-    """A connection to an API server."""
+    """A connection to an API server.
+
+    A request that waits, for a connection or for a thread, asks the permit in `fence` when it has waited, immediately
+    before it is sent.
+    """
 
     async def request(
         self,
@@ -67,6 +89,7 @@ class Transport(Protocol):
             timeout: Seconds to wait for the whole answer.
 
         Raises:
+            FencedError: The permit was gone; nothing was sent.
             TransportError: There is no answer.
         """
 
