@@ -81,6 +81,8 @@ GOOD: list[Object] = [
         initContainers=[{"name": "i", "restartPolicy": "Always", "ports": [{"containerPort": 1, "hostPort": 2}]}],
         resources={"requests": {"cpu": "3"}},
         priority=5,
+        terminationGracePeriodSeconds=30,
+        schedulingGates=[{"name": "x"}],
     ),
     pod("foreign", {GPU: "1", "cpu": "1"}, scheduler="other", on="n"),
     node(

@@ -9,6 +9,7 @@ from sky_core.api.faults import Invalid
 from sky_core.quantity import QuantityError, shown
 from sky_core.resources import MAX, NOTHING, Resources, amount, parse_resources
 
+_NAME_MAX: Final = 317  # a DNS subdomain (253), a slash, a label (63)
 _NAME: Final = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_./]*[A-Za-z0-9])?")
 
 
@@ -80,6 +81,10 @@ def total(parts: Iterable[Resources]) -> Resources:
     return whole
 
 
-@lru_cache(maxsize=1 << 10)
 def _is_name(name: str) -> bool:
-    return len(name) <= 317 and _NAME.fullmatch(name) is not None
+    return len(name) <= _NAME_MAX and _is_written_as_one(name)
+
+
+@lru_cache(maxsize=1 << 10)
+def _is_written_as_one(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None

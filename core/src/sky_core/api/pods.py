@@ -20,6 +20,7 @@ from sky_core.settings import Settings
 from sky_core.states import FINISHED, TaskState, observed
 
 _SYSTEM: Final = "system-"
+_GRACE_MAX: Final = 2**31
 
 
 class PodReading(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -79,11 +80,11 @@ def read(key: Key, raw: Mapping[str, Any], settings: Settings) -> PodReading:
             gated=bool(spec.scheduling_gates),
             critical=is_critical(key, spec.priority_class_name),
             started=instant_at("status.startTime", pod.status.start_time) if pod.status.start_time else None,
-            grace=Duration(max(spec.termination_grace_period_seconds, 0) * SECOND),
+            grace=Duration(min(max(spec.termination_grace_period_seconds, 0), _GRACE_MAX) * SECOND),
         ),
         phase=pod.status.phase,
         deleting=bool(meta.deletion_timestamp),
-        volumes=_claims(name, spec),
+        volumes=_claims(name, spec) if ours else (),
         priority=spec.priority,
         priority_class=spec.priority_class_name,
         preempts=spec.preemption_policy != "Never" if spec.preemption_policy else None,
