@@ -1,4 +1,4 @@
-"""`python -m sky_control_plane build` prints the folder of the programs; with `up` they run until standard input ends."""
+"""`build` prints the folder of the programs; with `up` they run until standard input ends."""
 
 import argparse
 import sys
