@@ -124,8 +124,8 @@ KINDS: Final = (
         "nodetopologies",
         "nt",
         columns=(
-            Column("RoCE", ".spec.net.roce[*].switchName"),
-            Column("IB", ".spec.net.ib[*].switchName"),
+            Column("RoCE", ".spec.net.roce[0].switchName"),
+            Column("IB", ".spec.net.ib[0].switchName"),
             Column("Seen", ".status.lastSeen", "date"),
             Column("Zone", ".metadata.labels.zone", wide=True),
             AGE,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 
-from sky_core.members import started
 from sky_core.model import Job, Queue
 from sky_core.reasons import Code, Reason
 from sky_core.resources import Resources
@@ -15,13 +14,6 @@ Question = Callable[[Session, Job], tuple[Reason, ...]]
 def admission(session: Session, job: Job) -> tuple[Reason, ...]:
     """Why the job is not let in (behaviour.md 5.1): the first question that it fails. Empty: it takes part."""
     return next((refused for question in _QUESTIONS if (refused := question(session, job))), ())
-
-
-def has_begun(session: Session, job: Job) -> bool:
-    """Whether a member is placed, or a place is kept for one: such a job is never locked out of its queue."""
-    return started(session.world, job) or any(
-        kept.job == job.id and kept.expires > session.now for quota in session.kept for kept in quota.reservations
-    )
 
 
 def over_capability(session: Session, queue: Queue, more: Resources) -> Reason | None:
@@ -60,7 +52,7 @@ def _queue_refusals(session: Session, job: Job) -> Iterator[Reason]:
     labels = session.world.namespaces.get(job.namespace, {})
     if queue.namespaces is not None and not queue.namespaces.matches(labels):
         yield Reason(Code.QUEUE_FORBIDDEN, detail=f"queue {queue.name} does not admit namespace {job.namespace}")
-    if has_begun(session, job):
+    if session.has_begun(job):
         return
     if not queue.open:
         yield Reason(Code.QUEUE_CLOSED, detail=queue.name)

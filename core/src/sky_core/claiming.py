@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
+from typing import Final
 
 import msgspec
 from msgspec.structs import replace
@@ -19,6 +20,9 @@ from sky_core.statement import Statement
 from sky_core.tally import EXAMPLES, Tally
 
 Key = tuple[object, ...]
+
+CLAIMS: Final = 256
+"""Entries that `status.tasks` of a Quota may hold (contracts.md)."""
 
 
 def may_use(session: Session, job: Job, task: Task, quota: Quota) -> tuple[Reason, ...]:
@@ -53,6 +57,8 @@ def _own(session: Session, job: Job, task: Task, quota: Quota) -> Iterator[Reaso
         yield Reason(Code.QUOTA_FORBIDDEN, detail=f"belongs to queue {quota.spec.queue}")
     if quota.node is None and any(claim.job != job.id for claim in quota.claims):
         yield Reason(Code.INSUFFICIENT_QUOTA, detail=f"claimed by {quota.claims[0].job}")
+    if len(quota.claims) >= CLAIMS:
+        yield Reason(Code.INSUFFICIENT_QUOTA, detail=f"holds {CLAIMS} claims, all that its status has room for")
     if quota.over_allocated:
         yield Reason(Code.INSUFFICIENT_QUOTA, detail="holds more claims than its request")
     if (short := no_room(session, task.shape.request, quota)) is not None:

@@ -1,6 +1,6 @@
 """One cycle: from what is believed, to what is to be done, and why the rest waits."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -8,7 +8,7 @@ import msgspec
 from sky_core import reservations
 from sky_core.actions import ACTIONS
 from sky_core.api.configuration import Registry
-from sky_core.decisions import Decision
+from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
 from sky_core.memory import Attempt, Memory
 from sky_core.model import Duration, Instant, Job, JobId
@@ -66,6 +66,7 @@ def schedule(
         survey: How nodes are asked; the test kit passes the naive way.
         shelves: How quotas are found; likewise.
     """
+    world.changed.clear()  # whoever keeps a cursor into it does so for one session
     with Statement(world, now) as cycle:
         reservations.settle(cycle, world, sorted(world.quotas), now)
         session = Session(world, memory, policy, now, survey, shelves, cycle.certificates)
@@ -78,7 +79,7 @@ def schedule(
             proposals=session.proposals,
             defects=tuple(session.defects),
         )
-        return outcome, _remember(session)
+        return outcome, _remember(session, outcome.decisions)
 
 
 REGISTRY: Final = Registry(PLUGINS, DEFAULT, tuple(ACTIONS))
@@ -92,36 +93,40 @@ def default_policy(settings: Settings | None = None) -> Policy:
 
 
 def _verdicts(session: Session) -> dict[JobId, Verdict]:
-    return {id_: _verdict(session, session.world.jobs[id_]) for id_ in sorted(session.world.jobs)}
+    return {id_: _verdict(session, id_) for id_ in session.world.jobs}
 
 
-def _verdict(session: Session, job: Job) -> Verdict:
+def _verdict(session: Session, job: JobId) -> Verdict:
     """The attempt's; of a job that is backing off that of its last attempt, and that it backs off."""
-    verdict = session.standing(job.id).verdict()
-    last = session.memory.attempts.get(job.id)
+    standing = session.heard(job)
+    if standing is None:
+        return DONE
+    verdict = standing.verdict()
+    last = session.memory.attempts.get(job)
     if last is None or verdict.codes() != (Code.BACKING_OFF,):
         return verdict
     return Verdict(last.verdict.rung, (*last.verdict.findings, *verdict.findings))
 
 
-def _remember(session: Session) -> Memory:
+def _remember(session: Session, decisions: Sequence[Decision]) -> Memory:
     """The attempts of jobs that wait: those of this cycle, and those that are still backing off."""
     kept: dict[JobId, Attempt] = {}
-    for id_ in sorted(session.world.jobs):
-        job, standing = session.world.jobs[id_], session.standing(id_)
+    for id_, job in session.world.jobs.items():
+        standing = session.heard(id_)
         last = session.memory.attempts.get(id_)
-        if not standing.findings:
+        if standing is None or not standing.findings:
             continue
         if last is not None and standing.verdict().codes() == (Code.BACKING_OFF,):
             kept[id_] = last
             continue
         kept[id_] = _attempt(session, job, last)
+    tasks, before = session.world.tasks, session.memory.binds
     binds = {
-        id_: session.memory.binds.get(id_, 0) + (task.state is TaskState.BINDING)
-        for id_, task in session.world.tasks.items()
-        if task.state is TaskState.BINDING
-        or (id_ in session.memory.binds and task.quota is not None and task.node is None)
+        id_: count for id_, count in before.items() if id_ in tasks and tasks[id_].state is TaskState.ALLOCATED_TO_QUOTA
     }
+    for decision in decisions:
+        if isinstance(decision, BindTask):
+            binds[decision.task] = before.get(decision.task, 0) + 1
     return Memory(attempts=kept, binds=binds)
 
 

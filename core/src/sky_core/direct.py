@@ -7,7 +7,7 @@ same for it as for everybody else.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from sky_core.admission import has_begun, over_capability
+from sky_core.admission import over_capability
 from sky_core.model import Instant, Job, NodeName, Quota, QuotaName, QuotaSpec, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
@@ -43,7 +43,7 @@ def place_spot(session: Session, job: Job, tasks: Sequence[Task]) -> Findings:
 def _over_capability(session: Session, job: Job, tasks: Sequence[Task]) -> Reason | None:
     """Whether the tasks would take the queue beyond its capability; never asked of needed members of a begun job."""
     needed = {task.id for task in session.members(job).needed}
-    if has_begun(session, job) and all(task.id in needed for task in tasks):
+    if session.has_begun(job) and all(task.id in needed for task in tasks):
         return None
     more = NOTHING
     for task in tasks:

@@ -8,7 +8,7 @@ from functools import cmp_to_key
 from sky_core import reservations
 from sky_core.decisions import Certificate
 from sky_core.eviction import Pricing
-from sky_core.members import OPEN, Members, members
+from sky_core.members import OPEN, Members, members, started
 from sky_core.memory import Memory
 from sky_core.model import (
     Claim,
@@ -73,6 +73,7 @@ class Session:
         self._make_shelves = make_shelves
         self._shelves: Shelving | None = None
         self._kept: tuple[QuotaName, ...] | None = None
+        self._kept_jobs: frozenset[JobId] | None = None
         self._fresh: set[TaskId] = set()
         self._held: dict[str, Resources] | None = None
         self.points = Points(policy)
@@ -97,6 +98,7 @@ class Session:
             spot=self.victims.anywhere,
             eviction_cost=self.victims.cost,
             admitted=lambda: list(self.going()),
+            begun=self.has_begun,
             job_share=lambda job: self._share(f"job {job}"),
             queue_share=lambda queue: self._share(f"queue {queue}"),
         )
@@ -116,6 +118,13 @@ class Session:
         if self._kept is None:
             self._kept = tuple(name for name in sorted(quotas) if quotas[name].reservations)
         return [quotas[name] for name in self._kept if name in quotas]
+
+    def has_begun(self, job: Job) -> bool:
+        """Whether a member is placed, or a place is kept for one: such a job is never locked out of its queue."""
+        if self._kept_jobs is None:
+            kept = (reservation for quota in self.kept for reservation in quota.reservations)
+            self._kept_jobs = frozenset(reservation.job for reservation in kept if reservation.expires > self.now)
+        return job.id in self._kept_jobs or started(self.world, job)
 
     def trial(self) -> Statement:
         """A trial within the cycle's own."""
@@ -149,6 +158,10 @@ class Session:
         """Let a job take part in this cycle."""
         self.passed.append(job)
         self.standing(job.id).going = True
+
+    def heard(self, job: JobId) -> Standing | None:
+        """Where a job stands, if anything was asked of it in this cycle."""
+        return self._standings.get(job)
 
     def standing(self, job: JobId) -> Standing:
         """Where a job stands."""

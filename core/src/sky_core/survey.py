@@ -6,6 +6,7 @@ depends on the others.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from heapq import heapify, heappop, heappush
 from typing import Final, Protocol
 
@@ -55,8 +56,11 @@ class Pairs:
         self._world = world
         self._points = points
         self._frees = frees
-        self._guards = Guards(world)
         self._all: tuple[NodeName, ...] | None = None
+
+    @cached_property
+    def _guards(self) -> Guards:
+        return Guards(self._world)
 
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
         """The nodes of an area in index order."""
@@ -158,14 +162,26 @@ class Classes:
     def __init__(self, world: World, points: Points, frees: Callable[[NodeName], Resources]) -> None:
         """For one session. `frees`: what could still become free on a node."""
         self._pairs = Pairs(world, points, frees)
+        self._points = points
         self._world = world
         self._views: dict[object, _View] = {}
-        self._rank = {name: i for i, name in enumerate(self._pairs.nodes(ANYWHERE))}
-        # Relative scores (preferences, spot to be evicted) and picks of other plugins need all candidates side by side.
-        self._level = not any(
-            taint.effect is Effect.PREFER_NO_SCHEDULE for node in world.nodes.values() for taint in node.taints
-        ) and not any(book.exclusive or book.shared for book in world.books.values())
-        self._level &= set(points.names("qn.best")) <= {"topology"}
+
+    @cached_property
+    def _rank(self) -> dict[NodeName, int]:
+        """Where each node stands in index order."""
+        return {name: i for i, name in enumerate(self._pairs.nodes(ANYWHERE))}
+
+    @cached_property
+    def _level(self) -> bool:
+        """Whether a node's score stands alone.
+
+        Relative scores (preferences, spot to be evicted) and picks of other plugins need all candidates side by side.
+        """
+        world = self._world
+        nodes, books = world.nodes.values(), world.books.values()
+        shunned = any(taint.effect is Effect.PREFER_NO_SCHEDULE for node in nodes for taint in node.taints)
+        spot = any(book.exclusive or book.shared for book in books)
+        return not (shunned or spot) and set(self._points.names("qn.best")) <= {"topology"}
 
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
         """The nodes of an area in index order."""

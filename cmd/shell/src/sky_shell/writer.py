@@ -86,13 +86,17 @@ class Writer:
         same. So the live object is read before anything else is done.
         """
         async with self._slots:
+            unknown: Unknown | None = None
             step = await self._send(write)
             for _ in range(STEPS - 1):
                 if step.next is None:
                     break
+                if isinstance(step.result, Unknown):
+                    unknown = step.result
                 await trio.sleep(step.wait)
                 step = await step.next()
-            return step.result
+            # A refusal of the second try says nothing about the first, unless it is the object that shows it.
+            return step.result if step.is_final or unknown is None else unknown
 
     async def _send(self, write: Write) -> "_Step":
         try:
@@ -105,7 +109,7 @@ class Writer:
 
     async def _answered(self, write: Write, response: Response) -> "_Step":
         if response.status < 300:
-            return _Step(Acknowledged(response.body))
+            return _Step(Acknowledged(response.body), is_final=True)
         status = status_of(response)
         if response.status >= 500:
             return await self._look(write, str(status))
@@ -134,6 +138,8 @@ class Writer:
 
     async def _look(self, write: Write, message: str) -> "_Step":
         """What the live object shows. While it can't be read, nothing is sent."""
+        if not write.live:
+            return _Step(Unknown(message), partial(self._send, write))
         try:
             live = await self._transport.request("GET", write.live, timeout=ANSWER_SECONDS)
         except TransportError as error:
@@ -149,11 +155,11 @@ class Writer:
     def _shown(self, write: Write, live: Live | None, body: bytes, message: str) -> "_Step":
         match write.judge(live):
             case Effect.DONE:
-                return _Step(Acknowledged(body))
+                return _Step(Acknowledged(body), is_final=True)
             case Effect.OPEN:
                 return _Step(Unknown(message), partial(self._send, write))
             case Refusal() as why:
-                return _Step(Refused(why, message))
+                return _Step(Refused(why, message), is_final=True)
 
     def _refused(self, write: Write, status: Status) -> "_Step":
         """As the server words it; when it only asks to wait, for a time worth waiting, the write is sent again."""
@@ -169,3 +175,4 @@ class _Step(NamedTuple):
     result: Result
     next: Callable[[], Awaitable["_Step"]] | None = None
     wait: float = PAUSE
+    is_final: bool = False

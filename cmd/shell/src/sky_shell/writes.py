@@ -53,14 +53,18 @@ Judge = Callable[[Live | None], Effect | Refusal]
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """A request that changes something. `live` is the path of the object that `judge` looks at."""
+    """A request that changes something.
+
+    `live` is the path of the object that `judge` looks at. Without one it isn't looked at: what is only told needs no
+    right to be read, and is told again.
+    """
 
     method: str
     path: str
     body: bytes
     content_type: str = JSON
-    live: str
-    judge: Judge
+    live: str = ""
+    judge: Judge = lambda live: Refusal.GONE if live is None else Effect.OPEN
 
 
 def put_status(
@@ -164,31 +168,16 @@ def pod_condition(namespace: str, name: str, *, uid: str, condition: Mapping[str
     )
 
 
-def merge_status(
-    resource: Resource, namespace: str, name: str, *, uid: str, version: str, status: Mapping[str, Any]
-) -> Write:
+def merge_status(resource: Resource, namespace: str, name: str, *, version: str, status: Mapping[str, Any]) -> Write:
     """Write these fields of a status, if the object still has this version; None removes a field.
 
     A mapping within is merged as well: what it had and `status` does not name stays.
     """
-
-    def judge(live: Live | None) -> Effect | Refusal:
-        if live is None:
-            return Refusal.GONE
-        metadata, found = live["metadata"], live.get("status", {})
-        if metadata["uid"] != uid:
-            return Refusal.REPLACED
-        if all(found.get(field) == value for field, value in _as_read(status).items()):
-            return Effect.DONE
-        return Effect.OPEN if metadata["resourceVersion"] == version else Refusal.CONFLICT
-
     return Write(
         method="PATCH",
         path=resource.path(namespace, name, "status"),
         body=_json({"metadata": {"resourceVersion": version}, "status": status}),
         content_type=MERGE_PATCH,
-        live=resource.path(namespace, name),
-        judge=judge,
     )
 
 
@@ -199,8 +188,6 @@ def create_event(namespace: str, name: str, content: Mapping[str, Any]) -> Write
         method="POST",
         path=EVENTS.collection(namespace),
         body=_json({"apiVersion": EVENTS.api_version, "kind": EVENTS.kind, "metadata": metadata, **content}),
-        live=EVENTS.path(namespace, name),
-        judge=lambda live: Effect.OPEN if live is None else Effect.DONE,
     )
 
 

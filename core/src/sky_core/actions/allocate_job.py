@@ -7,7 +7,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from sky_core import reservations
-from sky_core.admission import admission, has_begun
+from sky_core.admission import admission
 from sky_core.areas import candidates, rank_bounds
 from sky_core.claiming import Claimer, Terms
 from sky_core.members import started
@@ -69,7 +69,7 @@ def _claim_needed(session: Session, job: Job) -> None:
     tasks = _claimless(session.members(job).needed)
     if not tasks:
         return
-    terms = Terms(homes=_homes(session, job), capped=not has_begun(session, job), bounds=rank_bounds(session, job))
+    terms = Terms(homes=_homes(session, job), capped=not session.has_begun(job), bounds=rank_bounds(session, job))
     tried: Iterator[Terms] = iter(())
     if needs_one_card(session, job, tasks):
         tried = candidates(session, job, tasks, terms)

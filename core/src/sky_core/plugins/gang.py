@@ -12,7 +12,7 @@ from sky_core.topology import home
 
 
 def open_session(context: Context, _: None) -> Functions:
-    """Closes over the jobs for which a place is kept."""
+    """Closes over the session."""
     gangs = _Gangs(context)
     return Functions(
         job_valid=gangs.valid,
@@ -30,9 +30,7 @@ class _Gangs:
 
     def __init__(self, context: Context) -> None:
         self._world = context.world
-        self._kept = {
-            kept.job for q in context.world.quotas.values() for kept in q.reservations if kept.expires > context.now
-        }
+        self._begun = context.begun
         self._ranks: dict[JobId, int] = {}
 
     def valid(self, job: Job) -> Reason | None:
@@ -94,9 +92,6 @@ class _Gangs:
             least, minima = min(least, len(existing)), tuple((role, min(n, by_role[role])) for role, n in minima)
         counted = Counter(task.role for task in tasks) if minima else Counter()
         return len(tasks) >= least and all(counted[role] >= n for role, n in minima)
-
-    def _begun(self, job: Job) -> bool:
-        return job.id in self._kept or started(self._world, job)
 
     def _existing(self, job: Job) -> list[Task]:
         tasks = (self._world.tasks[id_] for id_ in job.tasks)

@@ -1,7 +1,7 @@
 """Prioritised sub-queues: a job in a Queue that has JobQueues needs one that lets it in (behaviour.md 7.5)."""
 
 from sky_core.lanes import Lanes
-from sky_core.members import OPEN, started
+from sky_core.members import OPEN
 from sky_core.model import Job, JobQueue
 from sky_core.plugin import Context, Functions, Plugin
 from sky_core.reasons import Code, Reason
@@ -16,7 +16,7 @@ def open_session(context: Context, _: None) -> Functions:
 
     def job_enqueueable(job: Job) -> Reason | None:
         """Never asked of a job that has begun."""
-        if not lanes.ruled(job.queue) or started(world, job) or job.id in kept:
+        if not lanes.ruled(job.queue) or context.begun(job):
             return None
         lane = lanes.of(job)
         fault = "no JobQueue of its Queue selects it" if lane is None else shut(lane, job)
@@ -67,7 +67,6 @@ def open_session(context: Context, _: None) -> Functions:
         mine, theirs = lanes.of(one), lanes.of(other)
         return (theirs.priority if theirs is not None else 0) - (mine.priority if mine is not None else 0)
 
-    kept = {r.job for q in world.quotas.values() for r in q.reservations if r.expires > context.now}
     return Functions(job_enqueueable=job_enqueueable, job_order=job_order)
 
 

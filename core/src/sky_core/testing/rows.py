@@ -190,8 +190,8 @@ def world(*rows: Row) -> World:
                 made.job_queues[row.name] = row
     _tie(made)
     zoning = Zoning()
-    for row in made.nodes.values():
-        zoning.node(None, row)
+    for each_node in made.nodes.values():
+        zoning.node(None, each_node)
     zoning.flush(made)
     for name, amounts in allocatable.items():
         made.books[name] = Book(allocatable=amounts)

@@ -40,100 +40,119 @@ OFFERS: Final[tuple[Object, ...]] = (
 )
 
 
-def _term(key: str = "kubernetes.io/hostname") -> Object:
+_HOST: Final = "kubernetes.io/hostname"
+_PREFERS_DISK: Final = {
+    "preferredDuringSchedulingIgnoredDuringExecution": [
+        {"weight": 5, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}}
+    ]
+}
+_TAINT: Final = {"key": "dedicated", "value": "x"}
+_TOLERATES: Final = [{"key": "dedicated", "operator": "Exists"}]
+_PORT: Final = [{"containerPort": 80, "hostPort": 80}]
+
+
+def _term(key: str = _HOST) -> Object:
     return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "x"}}}
 
 
-def _pod_affinity(kind: str, key: str) -> Object:
-    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [_term(key)]}}
+def _requires(key: str) -> Object:
+    return {"requiredDuringSchedulingIgnoredDuringExecution": [_term(key)]}
 
 
-_HOST: Final = "kubernetes.io/hostname"
-_WANTS_DISK: Final = {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}
-_TAINT: Final = {"key": "dedicated", "value": "x"}
-_TOLERATES: Final = [{"key": "dedicated", "operator": "Exists"}]
-
-ODDITIES: Final[dict[str, tuple[Any, ...]]] = {
-    "node.cards": (1, 2, 8),
-    "node.cpu": ("3",),
-    "node.pods": ("2", "3"),
-    "node.ready": ("False",),
-    "node.unschedulable": (True,),
-    "node.taints": ([{**_TAINT, "effect": "NoSchedule"}], [{**_TAINT, "effect": "PreferNoSchedule"}]),
-    "node.index": ("1", "7"),
-    "node.spec": ("h100", ""),
-    "node.zone": ("roce#s2", "ib#t1", ""),
-    "node.disk": ("ssd",),
-    "node.mount": (True,),
-    "node.spot": ('{"shared": 1, "exclusive": 1}', '{"shared": 0, "exclusive": 2}'),
-    "queue": ({"state": "Closed"}, {"capability": {GPU: "2"}}, {"priority": 1}),
-    "lane": ({"maxRunningJobs": 1}, {"policy": "StrictFIFO"}),
-    "quota.queue": ("a",),
-    "quota.shared": (["a"], ["default"]),
-    "quota.selector": ({SPEC: "a100"}, {SPEC: "h100"}, {"disk": "ssd"}),
-    "quota.tolerations": (_TOLERATES,),
-    "quota.affinity": (
-        {"quotaAntiAffinity": {"required": [_term()]}},
-        {"quotaAffinity": {"required": [_term()]}},
-        {"quotaAffinity": {"preferred": [{"weight": 3, **_term(ZONE)}]}},
-        {
-            "nodeAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": _WANTS_DISK}]
-            }
-        },
-    ),
-    "quota.static": NAMES[:3],
-    "app": ({"app": "x"},),
-    "pod.requests": ASKS,
-    "pod.fate": ("claims", "runs", "runs", "strays", "leaves", "ended", "lost"),
-    "pod.role": ("worker", "master"),
-    "pod.index": ("0", "3"),
-    "pod.quota": ("q-0", "q-9"),
-    "pod.mounts": ("m1",),
-    "pod.wants": ("app=x",),
-    "pod.prefers": ("app=x",),
-    "pod.affinity": (
-        _pod_affinity("podAntiAffinity", _HOST),
-        _pod_affinity("podAffinity", ZONE),
-        {
-            "nodeAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 5, "preference": _WANTS_DISK}]
-            }
-        },
-    ),
-    "pod.ports": ([{"containerPort": 80, "hostPort": 80}],),
-    "pod.selector": ({SPEC: "a100"}, {"disk": "ssd"}),
-    "pod.tolerations": (_TOLERATES,),
-    "pod.spread": ([{**_term(), "maxSkew": 1}], [{**_term(ZONE), "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}]),
-    "pod.gates": ([{"name": "wait"}],),
-    "pod.priority": ("high",),
-    "gang.topology": ("true", "false"),
-    "gang.policy": ("required", "preferred"),
-    "gang.patience": ("3s",),
-    "gang.kin": ("k",),
-    "gang.kept": ("20s",),
-    "gang.least": (1, 2, 5),
-    "gang.queue": ("a", "a", "nowhere"),
-    "gang.priority": ("high",),
-    "gang.roles": ({"worker": 1}, {"master": 1, "worker": 1}),
-    "gang.spot": (True,),
+THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
+    "crowded nodes": {"node.cards": (1, 2, 8), "node.cpu": ("3",), "node.pods": ("2", "3"), "pod.ports": (_PORT,)},
+    "unfit nodes": {"node.ready": ("False",), "node.unschedulable": (True,)},
+    "taints": {
+        "node.taints": tuple([{**_TAINT, "effect": effect}] for effect in ("NoSchedule", "PreferNoSchedule")),
+        "quota.tolerations": (_TOLERATES,),
+        "pod.tolerations": (_TOLERATES,),
+    },
+    "kinds of cards": {
+        "node.spec": ("h100", ""),
+        "quota.selector": ({SPEC: "a100"}, {SPEC: "h100"}),
+        "pod.selector": ({SPEC: "a100"},),
+    },
+    "zones": {
+        "node.zone": ("roce#s2", "roce#s2", "ib#t1", ""),
+        "node.index": ("1", "7"),
+        "gang.topology": ("true", "false"),
+        "gang.policy": ("required", "preferred"),
+        "gang.patience": ("3s",),
+        "gang.kin": ("k",),
+    },
+    "disks": {
+        "node.disk": ("ssd",),
+        "node.mount": (True,),
+        "quota.affinity": ({"nodeAffinity": _PREFERS_DISK},),
+        "pod.affinity": ({"nodeAffinity": _PREFERS_DISK},),
+        "pod.selector": ({"disk": "ssd"},),
+        "pod.mounts": ("m1",),
+    },
+    "pods near and apart": {
+        "app": ({"app": "x"},),
+        "pod.affinity": (
+            {"podAntiAffinity": _requires(_HOST)},
+            {"podAntiAffinity": _requires(ZONE)},
+            {"podAffinity": _requires(ZONE)},
+        ),
+        "pod.spread": (
+            [{**_term(), "maxSkew": 1}],
+            [{**_term(ZONE), "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}],
+        ),
+    },
+    "quotas near and apart": {
+        "app": ({"app": "x"},),
+        "quota.affinity": (
+            {"quotaAntiAffinity": {"required": [_term()]}},
+            {"quotaAffinity": {"required": [_term()]}},
+            {"quotaAffinity": {"preferred": [{"weight": 3, **_term(ZONE)}]}},
+        ),
+        "pod.wants": ("app=x",),
+        "pod.prefers": ("app=x",),
+    },
+    "queues": {
+        "queue": ({"state": "Closed"}, {"capability": {GPU: "2"}}, {"priority": 1}),
+        "lane": ({"maxRunningJobs": 1}, {"policy": "StrictFIFO"}),
+        "quota.queue": ("a",),
+        "quota.shared": (["a"], ["default"]),
+        "gang.queue": ("a", "a", "nowhere"),
+    },
+    "priorities": {"pod.priority": ("high",), "gang.priority": ("high",)},
+    "parts of gangs": {
+        "gang.least": (1, 2, 5),
+        "gang.roles": ({"worker": 1}, {"master": 1, "worker": 1}),
+        "pod.role": ("worker", "master"),
+        "pod.index": ("0", "3"),
+        "pod.gates": ([{"name": "wait"}],),
+        "pod.requests": ASKS,
+    },
+    "named quotas": {"pod.quota": ("q-0", "q-9"), "quota.static": NAMES[:3]},
+    "what is there": {"pod.fate": ("claims", "claims", "runs", "runs", "strays", "leaves")},
+    "lost places": {"pod.fate": ("runs", "leaves", "ended", "lost", "lost"), "gang.kept": ("20s",)},
+    "spot": {
+        "node.spot": ('{"shared": 1, "exclusive": 1}', '{"shared": 0, "exclusive": 2}'),
+        "gang.spot": (True,),
+        "pod.fate": ("strays", "strays"),
+    },
 }
-"""What may be otherwise than usual, and how."""
+"""What may be otherwise than usual, and how; each example draws on a few themes."""
 
 
 class Whims:
-    """One example's choice of oddities, and whether each object has them."""
+    """One example's choice of themes, and whether each object follows them."""
 
     def __init__(self, draw: st.DrawFn) -> None:
-        """Draws the oddities."""
+        """Draws the themes."""
         self.draw = draw
-        self._odd = draw(st.sets(st.sampled_from(list(ODDITIES)), max_size=12))
+        self._odd: dict[str, tuple[Any, ...]] = {}
+        for theme in draw(st.lists(st.sampled_from(list(THEMES)), max_size=5, unique=True)):
+            for what, values in THEMES[theme].items():
+                self._odd[what] = (*self._odd.get(what, ()), *values)
 
     def __call__(self, what: str, usual: T) -> T:
-        """The usual value, or an odd one."""
-        if what not in self._odd:
-            return usual
-        chosen: T = self.draw(st.sampled_from([usual, usual, *ODDITIES[what]]))
+        """The usual value, or as often an odd one."""
+        odd = self._odd.get(what, ())
+        chosen: T = self.draw(st.sampled_from([usual] * len(odd) + [*odd])) if odd else usual
         return chosen
 
     def of(self, *values: T) -> T:

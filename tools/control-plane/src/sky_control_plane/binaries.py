@@ -11,7 +11,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -49,10 +49,10 @@ class Binaries(NamedTuple):
         return os.access(self.folder / name, os.X_OK)
 
 
-def find(environment: Mapping[str, str] = os.environ) -> Binaries:
+def find(environment: Mapping[str, str] = os.environ, notice: Callable[[str], object] = lambda _: None) -> Binaries:
     """The binaries that the environment names, else those that were built from the module, else built now.
 
-    To build them takes some minutes, the first time.
+    To build them takes some minutes, the first time; `notice` is told so before.
 
     Raises:
         NotAtHandError: There are none, and no Go to build them; or the build failed.
@@ -61,7 +61,7 @@ def find(environment: Mapping[str, str] = os.environ) -> Binaries:
         return _whole(Binaries(Path(named)), f"{ASSETS} is {named}, where")
     built = Binaries(_cache(environment) / fingerprint(_sources()))
     if not built.folder.exists():
-        build(built.folder, environment)
+        build(built.folder, environment, notice)
     return _whole(built, f"{built.folder} is broken; delete it:")
 
 
@@ -73,7 +73,7 @@ def fingerprint(sources: Iterable[Path]) -> str:
     return state.hexdigest()[:16]
 
 
-def build(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
+def build(folder: Path, environment: Mapping[str, str], notice: Callable[[str], object]) -> None:
     """Build the module's programs, stamped with the version of Kubernetes, into a folder that then exists, whole.
 
     Whoever comes while another builds waits for it.
@@ -89,6 +89,7 @@ def build(folder: Path, environment: Mapping[str, str] = os.environ) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if folder.exists():
             return
+        notice("building a control plane; this takes some minutes, once ...")
         command = [go, "build", "-trimpath", "-ldflags", _stamp(), "-o", f"{fresh}/bin/", "tool"]
         done = subprocess.run(command, cwd=MODULE, env=dict(environment), capture_output=True, text=True, check=False)
         if done.returncode:

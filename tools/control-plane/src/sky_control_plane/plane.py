@@ -6,7 +6,7 @@ import ssl
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -111,7 +111,15 @@ class ControlPlane:
         Raises:
             ServerError: It doesn't.
         """
-        self.servers["kube-apiserver"].wait_until(lambda: self._serves("/readyz"), PATIENCE)
+        self.wait_until(lambda: self._serves("/readyz"))
+
+    def wait_until(self, question: Callable[[], bool], patience: float = PATIENCE) -> None:
+        """Wait until a question is answered with yes; asked twenty times a second.
+
+        Raises:
+            ServerError: The API server ended, or `patience` seconds were over.
+        """
+        self.servers["kube-apiserver"].wait_until(question, patience)
 
     def token(self, user: str) -> str:
         """A user's bearer token."""

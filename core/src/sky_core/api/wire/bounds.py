@@ -15,6 +15,19 @@ Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-tim
 Text = Annotated[str, Meta(max_length=1024)]
 Sums: TypeAlias = Annotated[Amounts, Meta(max_length=64)]
 Bounded: TypeAlias = Annotated[Amounts, Meta(max_length=16)]
+Request: TypeAlias = Annotated[
+    Bounded,
+    Meta(
+        extra_json_schema={
+            "x-kubernetes-validations": [
+                {
+                    "rule": "self.all(name, size(name) <= 317 && name.matches('^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$'))",
+                    "message": "each key must be the name of a resource",
+                }
+            ]
+        }
+    ),
+]
 BySpec: TypeAlias = Annotated[dict[str, Bounded], Meta(max_length=64)]
 Conditions: TypeAlias = Annotated[
     tuple[Condition, ...],

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from sky_core.api.wire.bounds import Bounded, BySpec, Conditions, Label, Name, Sums, Text, Time
+from sky_core.api.wire.bounds import Bounded, BySpec, Conditions, Label, Name, Request, Sums, Text, Time
 from sky_core.api.wire.meta import Count, Int32, LabelSelector, NodeAffinity, ObjectMeta, Toleration
 from sky_core.settings import PREFIX
 
@@ -23,6 +23,20 @@ Labels: TypeAlias = Annotated[
         extra_json_schema={
             "additionalProperties": {"type": "string", "maxLength": 63},
             "x-kubernetes-map-type": "atomic",
+            "x-kubernetes-validations": [
+                {"rule": "self.all(key, size(key) <= 317)", "message": "each key must have at most 317 characters"}
+            ],
+        },
+    ),
+]
+Roles: TypeAlias = Annotated[
+    dict[Label, Count],
+    Meta(
+        max_length=64,
+        extra_json_schema={
+            "x-kubernetes-validations": [
+                {"rule": "self.all(role, size(role) <= 63)", "message": "each role must have at most 63 characters"}
+            ]
         },
     ),
 ]
@@ -97,7 +111,7 @@ class QuotaSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
     """
 
     queue_name: Name = "default"
-    request: Bounded = {}
+    request: Request = {}
     node_selector: Labels = {}
     tolerations: Annotated[tuple[Toleration, ...], Meta(max_length=32)] = ()
     affinity: QuotaAffinity | None = None
@@ -209,8 +223,8 @@ class PodGroupSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="
     """
 
     min_member: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
-    min_task_member: Annotated[dict[Label, Count], Meta(max_length=64)] = {}
-    min_resources: Bounded = {}
+    min_task_member: Roles = {}
+    min_resources: Request = {}
     queue: Name = "default"
     priority_class_name: Name = ""
 
@@ -283,7 +297,7 @@ class QueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
 
     weight: Annotated[int, Meta(ge=1, le=2**31 - 1)] = 1
     priority: Int32 = 0
-    capability: Bounded | None = None
+    capability: Request | None = None
     namespace_selector: LabelSelector | None = None
     state: Literal["Open", "Closed"] = "Open"
 
@@ -333,7 +347,7 @@ class JobQueueSpec(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="
     priority: Int32 = 0
     job_selector: LabelSelector = LabelSelector()
     max_running_jobs: Count | None = None
-    capability: Bounded | None = None
+    capability: Request | None = None
     policy: Literal["BestEffortFIFO", "StrictFIFO"] = "BestEffortFIFO"
     suspend: bool = False
 
