@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from sky_core.api.wire import meta
+from sky_core.api.wire.bounds import NAMES
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -21,14 +22,13 @@ AMOUNT: Final[Schema] = {
 
 _KEY: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 317}
 _VALUE: Final[Schema] = {"type": "string", "maxLength": 63}
-_VALUES_GIVEN: Final = "has(self.values) && size(self.values) > 0"
 
 
 def _listed(items: Schema, most: int) -> Schema:
     return {"type": "array", "maxItems": most, "items": items, "x-kubernetes-list-type": "atomic"}
 
 
-def _requirement(operators: list[str], rules: list[Schema]) -> Schema:
+def _requirement(operators: list[str]) -> Schema:
     operator = {"type": "string", "enum": operators}
     return {
         "type": "object",
@@ -36,28 +36,15 @@ def _requirement(operators: list[str], rules: list[Schema]) -> Schema:
         "properties": {"key": _KEY, "operator": operator, "values": _listed(_VALUE, 64)},
         "x-kubernetes-validations": [
             {
-                "rule": f"!(self.operator in ['In', 'NotIn']) || ({_VALUES_GIVEN})",
-                "message": "values must be given for In and NotIn",
-            },
-            {
-                "rule": f"!(self.operator in ['Exists', 'DoesNotExist']) || !({_VALUES_GIVEN})",
-                "message": "values must be empty for Exists and DoesNotExist",
-            },
-            *rules,
+                "rule": "(self.operator in ['Exists', 'DoesNotExist']) != (has(self.values) && size(self.values) > 0)",
+                "message": "values must be given, but for Exists and DoesNotExist, which must have none",
+            }
         ],
     }
 
 
-_LABEL_REQUIREMENT: Final = _requirement(["In", "NotIn", "Exists", "DoesNotExist"], [])
-_NODE_REQUIREMENT: Final = _requirement(
-    ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"],
-    [
-        {
-            "rule": "!(self.operator in ['Gt', 'Lt']) || (has(self.values) && size(self.values) == 1)",
-            "message": "values must be exactly one for Gt and Lt",
-        }
-    ],
-)
+_LABEL_REQUIREMENT: Final = _requirement(["In", "NotIn", "Exists", "DoesNotExist"])
+_NODE_REQUIREMENT: Final = _requirement(["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"])
 _NODE_TERM: Final[Schema] = {
     "type": "object",
     "properties": {
@@ -80,7 +67,7 @@ PARTS: Final[Mapping[type, Schema]] = {
     meta.LabelSelector: {
         "type": "object",
         "properties": {
-            "matchLabels": {"type": "object", "maxProperties": 32, "additionalProperties": _VALUE},
+            "matchLabels": {"type": "object", "maxProperties": 32, "additionalProperties": _VALUE, **NAMES},
             "matchExpressions": _listed(_LABEL_REQUIREMENT, 32),
         },
         "x-kubernetes-map-type": "atomic",
@@ -107,13 +94,10 @@ PARTS: Final[Mapping[type, Schema]] = {
         },
         "x-kubernetes-validations": [
             {
-                "rule": "(has(self.key) && self.key != '') || (has(self.operator) && self.operator == 'Exists')",
-                "message": "operator must be Exists where there is no key",
-            },
-            {
-                "rule": "!has(self.operator) || self.operator != 'Exists' || !has(self.value) || self.value == ''",
-                "message": "value must be empty for Exists",
-            },
+                "rule": "has(self.operator) && self.operator == 'Exists' ? !has(self.value) || self.value == '' "
+                ": has(self.key) && self.key != ''",
+                "message": "value must be empty for Exists, and key must be given for anything else",
+            }
         ],
     },
     meta.Condition: {

@@ -3,11 +3,21 @@
 They hold for whoever reads an object; what is in `extra_json_schema` is asked by the API server alone.
 """
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta
 
 from sky_core.api.wire.meta import Amounts, Condition
+
+NAMES: Final = {
+    "x-kubernetes-validations": [
+        {
+            "rule": "self.all(key, key.matches('^[A-Za-z0-9]([-A-Za-z0-9_./]{0,315}[A-Za-z0-9])?$'))",
+            "message": "each key must be a name of letters, digits and -_./, at most 317 characters",
+        }
+    ]
+}
+"""What a schema has no word for: the keys of a map that people write."""
 
 Name = Annotated[str, Meta(max_length=253)]
 Label = Annotated[str, Meta(max_length=63)]
@@ -15,19 +25,7 @@ Time = Annotated[str, Meta(max_length=64, extra_json_schema={"format": "date-tim
 Text = Annotated[str, Meta(max_length=1024)]
 Sums: TypeAlias = Annotated[Amounts, Meta(max_length=64)]
 Bounded: TypeAlias = Annotated[Amounts, Meta(max_length=16)]
-Request: TypeAlias = Annotated[
-    Bounded,
-    Meta(
-        extra_json_schema={
-            "x-kubernetes-validations": [
-                {
-                    "rule": "self.all(name, size(name) <= 317 && name.matches('^[A-Za-z0-9]([-A-Za-z0-9_./]*[A-Za-z0-9])?$'))",
-                    "message": "each key must be the name of a resource",
-                }
-            ]
-        }
-    ),
-]
+Request: TypeAlias = Annotated[Bounded, Meta(extra_json_schema=NAMES)]
 BySpec: TypeAlias = Annotated[dict[str, Bounded], Meta(max_length=64)]
 Conditions: TypeAlias = Annotated[
     tuple[Condition, ...],

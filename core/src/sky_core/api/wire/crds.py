@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from sky_core.api.wire.bounds import Bounded, BySpec, Conditions, Label, Name, Request, Sums, Text, Time
+from sky_core.api.wire.bounds import NAMES, Bounded, BySpec, Conditions, Label, Name, Request, Sums, Text, Time
 from sky_core.api.wire.meta import Count, Int32, LabelSelector, NodeAffinity, ObjectMeta, Toleration
 from sky_core.settings import PREFIX
 
@@ -23,23 +23,11 @@ Labels: TypeAlias = Annotated[
         extra_json_schema={
             "additionalProperties": {"type": "string", "maxLength": 63},
             "x-kubernetes-map-type": "atomic",
-            "x-kubernetes-validations": [
-                {"rule": "self.all(key, size(key) <= 317)", "message": "each key must have at most 317 characters"}
-            ],
+            **NAMES,
         },
     ),
 ]
-Roles: TypeAlias = Annotated[
-    dict[Label, Count],
-    Meta(
-        max_length=64,
-        extra_json_schema={
-            "x-kubernetes-validations": [
-                {"rule": "self.all(role, size(role) <= 63)", "message": "each role must have at most 63 characters"}
-            ]
-        },
-    ),
-]
+Roles: TypeAlias = Annotated[dict[Label, Count], Meta(max_length=64, extra_json_schema=NAMES)]
 Seconds = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 Epoch = Annotated[int, Meta(ge=0, le=2**53)]
 
