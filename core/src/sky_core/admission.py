@@ -20,7 +20,7 @@ def over_capability(session: Session, queue: Queue, more: Resources) -> Reason |
     """Whether so much more would be beyond what the queue may hold."""
     if queue.capability is None:
         return None
-    held = session.held_by_queue(queue.name) + more
+    held = session.holdings.of_queue(queue.name) + more
     if all(held[name] <= cap for name, cap in queue.capability.items() if more[name]):
         return None
     cap = Resources.of(queue.capability)

@@ -64,7 +64,7 @@ def _place(session: Session, trial: Statement, job: Job, parcels: Sequence[Parce
         if node is None or session.survey.refusals(parcel, node):
             return _refusals(session, parcel, area)
         trial.allocate(parcel.tasks[0], node)
-        session.hold(job, parcel.tasks[0].shape.request)
+        session.holdings.add(job, parcel.tasks[0].shape.request)
         trial.bind(session.world.tasks[parcel.tasks[0].id])
     return ()
 

@@ -1,14 +1,13 @@
 """What a cycle has open: the world within one Statement, the function points, and where each job stands."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cmp_to_key
 
 from sky_core import reservations
 from sky_core.decisions import Certificate
 from sky_core.eviction import Pricing
-from sky_core.members import OPEN, Members, members, started
+from sky_core.holdings import Holdings
+from sky_core.members import Members, members, started
 from sky_core.memory import Memory
 from sky_core.model import (
     Claim,
@@ -16,7 +15,6 @@ from sky_core.model import (
     Job,
     JobId,
     NodeName,
-    QueueName,
     Quota,
     QuotaName,
     QuotaSpec,
@@ -34,6 +32,7 @@ from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
 from sky_core.survey import Pairs, Survey
+from sky_core.turns import turns
 from sky_core.victims import Victims
 from sky_core.waiting import cut_short
 from sky_core.world import World
@@ -75,7 +74,7 @@ class Session:
         self._kept: tuple[QuotaName, ...] | None = None
         self._kept_jobs: frozenset[JobId] | None = None
         self._fresh: set[TaskId] = set()
-        self._held: dict[str, Resources] | None = None
+        self.holdings = Holdings(world)
         self.points = Points(policy)
         self.survey = make_survey(world, self.points, self.frees)
         self.pairs = Pairs(world, self.points, self.frees)
@@ -99,8 +98,8 @@ class Session:
             eviction_cost=self.victims.cost,
             admitted=lambda: list(self.going()),
             begun=self.has_begun,
-            job_share=lambda job: self._share(f"job {job}"),
-            queue_share=lambda queue: self._share(f"queue {queue}"),
+            job_share=self.holdings.job_share,
+            queue_share=self.holdings.queue_share,
         )
         self.points.open(self.context)
 
@@ -178,34 +177,8 @@ class Session:
         return (job for job in self.passed if self.standing(job.id).going)
 
     def turns(self) -> Iterator[Job]:
-        """Every job with something to do: the first job of the first queue that has one, shares read anew each time.
-
-        Jobs whose Queue does not exist come first; they are refused whatever their order.
-        """
-        world = self.world
-        waiting: dict[QueueName, list[Job]] = defaultdict(list)
-        for id_ in sorted(world.jobs):
-            if _restless(world, world.jobs[id_]):
-                waiting[world.jobs[id_].queue].append(world.jobs[id_])
-        for queue in [queue for queue in waiting if queue not in world.queues]:
-            yield from waiting.pop(queue)
-        first = cmp_to_key(self.points["jobOrder"])
-        lines = {
-            queue: iter(sorted(jobs, key=lambda job: (first(job), job.created, job.id)))
-            for queue, jobs in waiting.items()
-        }
-        heads = {queue: next(line) for queue, line in lines.items()}
-        order = cmp_to_key(self.points["queueOrder"])
-
-        def standing(name: QueueName) -> tuple[object, ...]:
-            queue = world.queues[name]
-            return (order(queue), queue.created, name)
-
-        while heads:
-            queue = min(heads, key=standing) if len(heads) > 1 else next(iter(heads))
-            yield heads.pop(queue)
-            if (job := next(lines[queue], None)) is not None:
-                heads[queue] = job
+        """Every job with something to do, in queue and job order."""
+        return turns(self.world, self.points["jobOrder"], self.points["queueOrder"])
 
     def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
         """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""
@@ -224,12 +197,12 @@ class Session:
         )
         trial.claim(task, quota.name, claim)
         self._fresh.add(task.id)
-        self.hold(job, task.shape.request)
+        self.holdings.add(job, task.shape.request)
 
     def give_back(self, trial: Statement, job: Job, task: Task) -> None:
         """End the task's claim; a quota that is free again is offered again."""
         if task.quota is not None:
-            self.hold(job, task.shape.request.times(-1))
+            self.holdings.add(job, task.shape.request.times(-1))
             self.shelves.put_back(task.quota)
         trial.give_back(task)
 
@@ -251,10 +224,6 @@ class Session:
                 self.give_back(trial, job, task)
             trial.commit()
         self.gave_back = self.gave_back or bool(tasks)
-
-    def held_by_queue(self, queue: QueueName) -> Resources:
-        """Σ claims and spot requests of the queue's jobs: what its capability caps."""
-        return self._holdings().get(f"queue {queue}", NOTHING)
 
     def parcel(self, job: Job, quota: QuotaName) -> Parcel:
         """A quota with the tasks that claim it, in rank order."""
@@ -322,37 +291,3 @@ class Session:
     def _seat(self, parcel: Parcel) -> NodeName | None:
         layout = self.standing(parcel.job.id).layout
         return layout.seats.get(parcel.quota.name) if layout is not None else None
-
-    def _share(self, holder: str) -> int:
-        held = self._holdings().get(holder)
-        return self.share(held) if held is not None else 0
-
-    def hold(self, job: Job, amount: Resources) -> None:
-        """Count so much more (or less) as held by the job and its queue."""
-        held = self._holdings()
-        for holder in (f"job {job.id}", f"queue {job.queue}"):
-            self.world.put(held, holder, held.get(holder, NOTHING) + amount)
-
-    def _holdings(self) -> dict[str, Resources]:
-        """What each job and each queue holds: claims, and the requests of spot tasks on nodes."""
-        if self._held is None:
-            world, held = self.world, defaultdict[str, Resources](lambda: NOTHING)
-            for task in world.tasks.values():
-                spot = task.shape.spot is not None and task.node is not None
-                if task.job is None or not task.unfinished or (task.quota is None and not spot):
-                    continue
-                held[f"job {task.job}"] += task.shape.request
-                job = world.jobs.get(task.job)
-                if job is not None:
-                    held[f"queue {job.queue}"] += task.shape.request
-            self._held = dict(held)
-        return self._held
-
-
-def _restless(world: World, job: Job) -> bool:
-    """Whether a job has a member to place, or cannot even be asked."""
-    if not job.tasks:
-        return not reservations.is_finished(world, job)
-    return any(world.tasks[id_].state in OPEN for id_ in job.tasks) or (
-        bool(job.fault or not job.known) and not all(world.tasks[id_].placed for id_ in job.tasks)
-    )
