@@ -43,6 +43,14 @@ class Ending(StrEnum):
     FAILED = "failed"
 
 
+class Skipped(StrEnum):
+    """Why an event was passed over."""
+
+    TYPE = "type"
+    KIND = "kind"
+    OLD = "old"
+
+
 LISTS_ANEW: Final = frozenset({Ending.GONE, Ending.AHEAD, Ending.MISSING, Ending.SILENT})
 """After these it is not enough to go on watching. Silence: on a resourceVersion that a server never had, it is all
 that comes."""
@@ -66,7 +74,6 @@ class Reflector:
     Attributes:
         synced: Set once the first list has been told.
         fault: Why what was told may be outdated; None while a watch runs.
-        heard: The trio time of the last sign of life.
         restarts: How often a list or watch was begun again, by why.
         skipped: How many events were passed over, by why.
     """
@@ -76,9 +83,9 @@ class Reflector:
         self.resource = resource
         self.synced = trio.Event()
         self.fault: str | None = "not listed yet"
-        self.heard = trio.current_time()
+        self._heard = trio.current_time()
         self.restarts: Counter[Ending] = Counter()
-        self.skipped: Counter[str] = Counter()
+        self.skipped: Counter[Skipped] = Counter()
         self._transport = transport
         self._sink = sink
         self._random = random
@@ -87,6 +94,11 @@ class Reflector:
         self._held = Held()
         self._version = ""
         self._ending: Ending | None = None
+
+    @property
+    def age(self) -> float:
+        """Seconds since the server last gave a sign of life."""
+        return trio.current_time() - self._heard
 
     async def run(self) -> NoReturn:
         """List and watch until cancelled."""
@@ -125,7 +137,7 @@ class Reflector:
             if self._known.get(identity.key) != identity:
                 self._learn(identity, raw)
         self._version = listed.version
-        self.heard = trio.current_time()
+        self._heard = trio.current_time()
         self._sink.synced(self.resource)
         self.synced.set()
 
@@ -157,15 +169,15 @@ class Reflector:
             _log.info("Watch established", kind=str(self.resource), objects=len(self._known))
         self._ending = None
         self.fault = None
-        self.heard = trio.current_time()
+        self._heard = trio.current_time()
 
     async def _next(self, lines: Lines) -> list[bytes]:
         """What the watch says next. Deletions that it outlives are told meanwhile."""
         while True:
-            silent = self.heard + SILENCE
+            silent = self._heard + SILENCE
             with trio.move_on_at(min(silent, self._held.due)):
                 got = await lines.next_lines()
-                self.heard = trio.current_time()
+                self._heard = trio.current_time()
                 return got
             for identity in self._held.release(trio.current_time()):
                 self._forget(identity)
@@ -179,14 +191,14 @@ class Reflector:
                 case "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK":
                     head = read_head(event.object)
                     if head.kind and head.kind != self.resource.kind:
-                        self.skipped["kind"] += 1
+                        self.skipped[Skipped.KIND] += 1
                         continue
                     self._change(event.type, head.identity, bytes(event.object))
                     self._version = head.metadata.resource_version or self._version
                 case "ERROR":
                     raise _stop(status_in(bytes(event.object)))
                 case _:
-                    self.skipped["type"] += 1
+                    self.skipped[Skipped.TYPE] += 1
 
     def _change(self, type_: str, identity: Identity, raw: bytes) -> None:
         match type_:
@@ -197,7 +209,7 @@ class Reflector:
             case "ADDED" | "MODIFIED":
                 known = self._known.get(identity.key)
                 if known is not None and (identity == known or identity.is_older_than(known)):
-                    self.skipped["old"] += 1
+                    self.skipped[Skipped.OLD] += 1
                 else:
                     self._learn(identity, raw)
 

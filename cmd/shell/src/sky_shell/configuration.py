@@ -1,0 +1,77 @@
+"""A file that is read again when it changes; what can't be used changes nothing."""
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Generic, NoReturn, TypeVar
+
+import structlog
+import trio
+
+INTERVAL: Final = 5.0
+BYTES_MAX: Final = 1 << 20
+
+T = TypeVar("T")
+
+_log = structlog.get_logger(__name__)
+
+
+class UnusableError(Exception):
+    """A configuration can't be used: what is wrong, and where in it."""
+
+
+class ConfigurationFile(Generic[T]):
+    """What a file says, for as long as it can be read.
+
+    A mounted ConfigMap changes by a symlink that is swapped, so the file is opened anew each time, and read whole.
+
+    Attributes:
+        fault: Why the file as it is now is not in use; None if it is.
+    """
+
+    def __init__(self, path: Path, read: Callable[[str], T]) -> None:
+        """`read` turns the text into what it means, or raises `UnusableError`."""
+        self.fault: str | None = None
+        self._path = path
+        self._read = read
+        self._digest = b""
+
+    async def load(self) -> T:
+        """What the file says now.
+
+        Raises:
+            UnusableError: It can't be read or used.
+        """
+        content = await trio.to_thread.run_sync(self._content)
+        self._digest = hashlib.sha256(content).digest()
+        try:
+            return self._read(content.decode())
+        except UnicodeDecodeError as error:
+            raise UnusableError(f"{self._path}: byte {error.start} is no UTF-8") from None
+
+    async def watch(self, changed: Callable[[T], None]) -> NoReturn:
+        """Tell what the file says each time when that has changed and can be used."""
+        while True:
+            await trio.sleep(INTERVAL)
+            before = self._digest
+            try:
+                value = await self.load()
+            except UnusableError as error:
+                if self.fault != str(error):
+                    _log.error("Configuration not taken up", error=str(error))
+                self.fault = str(error)
+                continue
+            if self._digest != before or self.fault is not None:
+                changed(value)
+                _log.info("Configuration taken up", path=str(self._path))
+            self.fault = None
+
+    def _content(self) -> bytes:
+        try:
+            with self._path.open("rb") as file:
+                content = file.read(BYTES_MAX + 1)
+        except OSError as error:
+            raise UnusableError(f"{self._path} can't be read: {error.strerror or error}") from None
+        if len(content) > BYTES_MAX:
+            raise UnusableError(f"{self._path} has more than {BYTES_MAX >> 20} MiB")
+        return content
