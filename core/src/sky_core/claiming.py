@@ -123,6 +123,7 @@ class Claimer:
         for tier in tiers:
             if (name := tier(task)) is not None:
                 self._session.claim(self._trial, self._job, task, self._session.world.quotas[name])
+                self._keep_in_mind(name)
                 return True
         return False
 
@@ -232,10 +233,14 @@ class Claimer:
         _, name, chosen = min(found, key=lambda entry: entry[0])
         if chosen is not None:
             chosen.used += 1
-            quota = session.world.quotas[name]
-            if self._least.only(quota.spec.named).fits_in(quota.capacity - task.shape.request):
-                self._mine.append(name)  # room is left for another task of the job
         return name
+
+    def _keep_in_mind(self, name: QuotaName) -> None:
+        """A free quota that was claimed and has room left for another task of the job."""
+        quota = self._session.world.quotas[name]
+        room = quota.capacity - quota.claimed
+        if quota.node is None and self._least.only(quota.spec.named).fits_in(room) and name not in self._mine:
+            self._mine.append(name)
 
     def _kind(self, task: Task, shelf: Shelf, head: Quota) -> "_Kind":
         """What is the same for all such quotas when such tasks claim them: claims move no slots."""
