@@ -29,6 +29,10 @@ _UNTRUSTED: Final = (aiohttp.ClientConnectorSSLError, aiohttp.ClientConnectorCer
 _NO_ANSWER: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 
 
+class _NoPermitError(Exception):
+    """Crosses aiohttp as it is, which takes an OSError for the connection's."""
+
+
 class Asked(msgspec.Struct, frozen=True):
     """A request. `timeout` None: the answer has no end; `permit` is asked right before it is sent."""
 
@@ -205,6 +209,8 @@ class HttpLines:
 def _no_answer(asked: Asked) -> Iterator[None]:
     try:
         yield
+    except _NoPermitError:
+        raise FencedError from None
     except _NO_ANSWER as error:
         if isinstance(error, TransportError):
             raise
@@ -216,4 +222,4 @@ async def _ask_permit(_: aiohttp.ClientSession, context: SimpleNamespace, __: ob
     """Called when the request has its connection and is about to be written."""
     permit: Permit | None = context.trace_request_ctx
     if permit is not None and not permit():
-        raise FencedError
+        raise _NoPermitError
