@@ -14,7 +14,17 @@ Load = Callable[[], Awaitable[Configuration]]
 """Reads anew where the server is and what we show it; awaited on an asyncio loop."""
 
 _DEFAULT_KUBECONFIG: Final = Path("~/.kube/config")
-_UNREADABLE: Final = (ConfigException, OSError, ValueError, YAMLError)
+_UNREADABLE: Final = (
+    ConfigException,
+    OSError,
+    ValueError,
+    YAMLError,
+    # What the library meets a file with that is YAML, but no kubeconfig.
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+)
 
 
 class AccessError(Exception):

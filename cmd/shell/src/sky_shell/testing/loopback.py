@@ -1,6 +1,7 @@
 """A real HTTP server on loopback that does to each request what the test says, well or badly."""
 
 import contextlib
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import h11
@@ -10,9 +11,7 @@ import trio
 class Exchange:
     """One request, and the connection that it came on."""
 
-    def __init__(
-        self, connection: h11.Connection, stream: trio.SocketStream, request: h11.Request, body: bytes
-    ) -> None:
+    def __init__(self, connection: h11.Connection, stream: trio.abc.Stream, request: h11.Request, body: bytes) -> None:
         """The request has been read."""
         self.method = request.method.decode()
         self.path = request.target.decode()
@@ -60,10 +59,11 @@ Handler = Callable[[Exchange], Awaitable[None]]
 
 
 @contextlib.asynccontextmanager
-async def loopback(handler: Handler) -> AsyncIterator[str]:
+async def loopback(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Serve with this handler, one call a request; the address is what is yielded."""
 
-    async def connection(stream: trio.SocketStream) -> None:
+    async def connection(socket: trio.SocketStream) -> None:
+        stream = socket if tls is None else trio.SSLStream(socket, tls, server_side=True)
         http = h11.Connection(h11.SERVER)
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError, h11.ProtocolError):
             while (exchange := await _next(http, stream)) is not None:
@@ -77,11 +77,11 @@ async def loopback(handler: Handler) -> AsyncIterator[str]:
         (listener,) = await trio.open_tcp_listeners(0, host="127.0.0.1")
         nursery.start_soon(trio.serve_listeners, connection, [listener])
         port = listener.socket.getsockname()[1]
-        yield f"http://127.0.0.1:{port}"
+        yield f"{'http' if tls is None else 'https'}://127.0.0.1:{port}"
         nursery.cancel_scope.cancel()
 
 
-async def _next(http: h11.Connection, stream: trio.SocketStream) -> Exchange | None:
+async def _next(http: h11.Connection, stream: trio.abc.Stream) -> Exchange | None:
     """The next request of a connection; None when the client closes it."""
     request: h11.Request | None = None
     body = bytearray()
@@ -89,7 +89,7 @@ async def _next(http: h11.Connection, stream: trio.SocketStream) -> Exchange | N
         event = http.next_event()
         if event is h11.NEED_DATA:
             data = await stream.receive_some()
-            http.receive_data(data)
+            http.receive_data(bytes(data))
         elif isinstance(event, h11.Request):
             request = event
         elif isinstance(event, h11.Data):
