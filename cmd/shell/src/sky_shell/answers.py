@@ -61,7 +61,8 @@ def status_in(body: bytes, code: int = 0) -> Status:
         said = _STATUS.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         said = Status(message=body[:_TEXT_MAX].decode(errors="replace").strip())
-    return said if said.code else msgspec.structs.replace(said, code=code)
+    wait = said.details.retry_after_seconds if said.details else 0
+    return msgspec.structs.replace(said, code=said.code or code, retry_after=wait or None)
 
 
 def status_of(response: Response) -> Status:
@@ -69,6 +70,4 @@ def status_of(response: Response) -> Status:
     said = status_in(response.body, response.status)
     after = response.headers.get("retry-after", "")
     seconds = int(after) if after.isascii() and after.isdigit() else 0
-    if said.details:
-        seconds = max(seconds, said.details.retry_after_seconds)
-    return msgspec.structs.replace(said, code=response.status, retry_after=seconds or None)
+    return msgspec.structs.replace(said, code=response.status, retry_after=max(seconds, said.retry_after or 0) or None)

@@ -20,7 +20,7 @@ from sky_shell.transport import Lines, Transport, TransportError
 SILENCE: Final = 90.0
 """Seconds without an event or bookmark after which a watch is broken off; a server sends a bookmark every 60 s."""
 SHORT: Final = 1.0
-"""A watch that ends earlier than this, and without an event, has failed."""
+"""A watch that ends earlier than this, and without an event, has failed; one that lives longer is established."""
 WATCH_SECONDS: Final = (300, 600)
 """For how long a watch is asked for: at random, so that those of many processes don't end together."""
 
@@ -73,7 +73,7 @@ class Reflector:
 
     Attributes:
         synced: Set once the first list has been told.
-        fault: Why what was told may be outdated; None while a watch runs.
+        fault: Why what was told may be outdated; None from a list on, for as long as watches follow it.
         restarts: How often a list or watch was begun again, by why.
         skipped: How many events were passed over, by why.
     """
@@ -94,6 +94,7 @@ class Reflector:
         self._held = Held()
         self._version = ""
         self._ending: Ending | None = None
+        self._is_established = False
 
     @property
     def age(self) -> float:
@@ -138,6 +139,7 @@ class Reflector:
                 self._learn(identity, raw)
         self._version = listed.version
         self._heard = trio.current_time()
+        self.fault = None
         self._sink.synced(self.resource)
         self.synced.set()
 
@@ -149,39 +151,40 @@ class Reflector:
             "resourceVersion": self._version,
             "timeoutSeconds": str(self._random.randint(*WATCH_SECONDS)),
         }
-        began, events = trio.current_time(), 0
+        self._is_established = False
         with trio.move_on_after(SILENCE) as opening:
             async with self._transport.stream(self.resource.collection(), query=query) as lines:
                 opening.deadline = float("inf")
                 if lines.status != 200:
                     raise _stop(await _refusal(lines))
-                self._restored()
-                while got := await self._next(lines):
-                    events += len(got)
+                self._heard = opened = trio.current_time()
+                while got := await self._next(lines, opened + SHORT):
                     self._tell(got)
         if opening.cancelled_caught:
             raise StopError(Ending.SILENT, f"no watch was to be had within {SILENCE:.0f} s")
-        hasty = not events and trio.current_time() - began < SHORT
-        raise StopError(Ending.SHORT if hasty else Ending.ENDED)
+        raise StopError(Ending.ENDED if self._is_established else Ending.SHORT)
 
-    def _restored(self) -> None:
-        if self.fault is not None:
+    def _establish(self) -> None:
+        if self._ending is not None:
             _log.info("Watch established", kind=str(self.resource), objects=len(self._known))
+        self._is_established = True
         self._ending = None
         self.fault = None
-        self._heard = trio.current_time()
 
-    async def _next(self, lines: Lines) -> list[bytes]:
-        """What the watch says next. Deletions that it outlives are told meanwhile."""
+    async def _next(self, lines: Lines, established: float) -> list[bytes]:
+        """What the watch says next. What is due meanwhile is done: deletions that it outlives are told."""
         while True:
             silent = self._heard + SILENCE
-            with trio.move_on_at(min(silent, self._held.due)):
+            with trio.move_on_at(min(silent, self._held.due, float("inf") if self._is_established else established)):
                 got = await lines.next_lines()
                 self._heard = trio.current_time()
                 return got
-            for identity in self._held.release(trio.current_time()):
+            now = trio.current_time()
+            if now >= established:
+                self._establish()
+            for identity in self._held.release(now):
                 self._forget(identity)
-            if trio.current_time() >= silent:
+            if now >= silent:
                 raise StopError(Ending.SILENT, f"neither event nor bookmark for {SILENCE:.0f} s")
 
     def _tell(self, lines: list[bytes]) -> None:
@@ -193,6 +196,7 @@ class Reflector:
                     if head.kind and head.kind != self.resource.kind:
                         self.skipped[Skipped.KIND] += 1
                         continue
+                    self._establish()
                     self._change(event.type, head.identity, bytes(event.object))
                     self._version = head.metadata.resource_version or self._version
                 case "ERROR":
