@@ -259,7 +259,7 @@ class Claimer:
     def _probe(self, task: Task, quota: Quota) -> Parcel:
         """The parcel that a free quota would be if this task claimed it."""
         unnamed = task.shape.request.only(BY_NODE).without(quota.spec.named)
-        row = replace(quota, claimed=unnamed) if unnamed else quota
+        row = replace(quota, claimed=task.shape.request) if unnamed or quota.shadow else quota
         return Parcel(job=self._job, quota=row, tasks=(task,))
 
     def _was_refused(self, quota: Quota) -> bool:

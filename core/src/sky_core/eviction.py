@@ -3,7 +3,7 @@
 Costs are integers, in thousandths of the weights' unit.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Literal
 
 import msgspec
@@ -48,11 +48,14 @@ class Candidates:
         self._tasks: tuple[Task, ...] = ()
         self._longest = 1
 
-    def choose(self, tasks: Sequence[Task], short: Resources) -> Choice | None:
-        """The cheapest of these that free what is short; None where all together would not.
+    def choose(
+        self, tasks: Sequence[Task], short: Resources, allows: Callable[[Sequence[Task], Task], bool]
+    ) -> Choice | None:
+        """The cheapest of these that free what is short; None where those that may go together would not.
 
         By ascending cost, then larger amount freed, younger, name, until it fits; costs are read again after each
         choice. Then from the dearest each that is not needed is spared. A single pod that does it for less goes alone.
+        `allows` says whether one more may go besides those chosen.
         """
         useful = [task for task in tasks if freed(task, short)]
         self._tasks = tuple(useful)
@@ -62,6 +65,9 @@ class Candidates:
         chosen: list[Task] = []
         left = list(useful)
         while not short.fits_in(_sum(task.shape.load for task in chosen)):
+            left = [task for task in left if allows(chosen, task)]
+            if not left:
+                return None
             best = min(left, key=lambda task: self._preference(task, chosen, short))
             chosen.append(best)
             left.remove(best)
@@ -112,8 +118,10 @@ class Candidates:
         return (more, -sum(freed(task, short).units.values()), -task.created, task.key)
 
     def _spare(self, chosen: Sequence[Task], short: Resources) -> list[Task]:
-        """Those that are needed, dearest first."""
-        kept = sorted(chosen, key=lambda task: (-self._price(task), task.key))
+        """Those that are needed, dearest first: by what it would save to leave each out."""
+        cost = self.cost(chosen)
+        saved = {task.id: cost - self.cost([other for other in chosen if other is not task]) for task in chosen}
+        kept = sorted(chosen, key=lambda task: (-saved[task.id], task.key))
         for task in tuple(kept):
             rest = [other for other in kept if other is not task]
             if short.fits_in(_sum(other.shape.load for other in rest)):

@@ -217,24 +217,45 @@ def _idle_evictions(world: World, evictions: Sequence[EvictTask]) -> Faults:
     victims: dict[tuple[JobId, NodeName], set[TaskId]] = defaultdict(set)
     for eviction in evictions:
         victims[eviction.certificate.claimant, eviction.certificate.node].add(eviction.task)
+    rooms = _rooms(world, evictions)
     for eviction in evictions:
         certificate = eviction.certificate
         named = {task for task, _ in certificate.frees}
         if eviction.task not in named or named != victims[certificate.claimant, certificate.node]:
             yield f"task {eviction.task}", f"its certificate is for {_names(named)}"
             continue
-        for fault in _certificate_faults(world, eviction, certificate):
+        room = rooms[certificate.claimant, certificate.node]
+        for fault in _certificate_faults(world, eviction, certificate, room):
             yield f"task {eviction.task}", fault
 
 
-def _certificate_faults(world: World, eviction: EvictTask, certificate: Certificate) -> Iterator[str]:
-    """What is wrong with a certificate, taken for itself."""
+def _rooms(world: World, evictions: Sequence[EvictTask]) -> dict[tuple[JobId, NodeName], Resources]:
+    """What is or comes free on a node for each claimant, when those before it have made their room and taken it."""
+    rooms: dict[tuple[JobId, NodeName], Resources] = {}
+    left: dict[NodeName, Resources] = {}
+    for eviction in evictions:
+        certificate, node = eviction.certificate, eviction.certificate.node
+        if (certificate.claimant, node) in rooms:
+            continue
+        book = world.books.get(node)
+        room = left.get(node, book.future_idle if book is not None else NOTHING)
+        rooms[certificate.claimant, node] = room
+        left[node] = room + _freed(certificate) - certificate.needed
+    return rooms
+
+
+def _freed(certificate: Certificate) -> Resources:
+    return sum((amount for _, amount in certificate.frees), NOTHING)
+
+
+def _certificate_faults(world: World, eviction: EvictTask, certificate: Certificate, room: Resources) -> Iterator[str]:
+    """What is wrong with a certificate of a claimant for which there is so much room."""
     task, node, idle = world.tasks[eviction.task], certificate.node, certificate.idle
-    freed = sum((amount for _, amount in certificate.frees), NOTHING)
+    freed = _freed(certificate)
     if task.node != node or eviction.node != node:
         yield f"it is on node {task.node}, the room is made on {node}"
-    elif idle.shortfall(there := world.books[node].future_idle):
-        yield f"idle is {there}, the certificate says {idle}"
+    elif idle.shortfall(room):
+        yield f"idle is {room}, the certificate says {idle}"
     if any(amount != world.tasks[victim].shape.load for victim, amount in certificate.frees):
         yield "a victim frees something else than it takes"
     if lacking := certificate.needed.shortfall(idle + freed):

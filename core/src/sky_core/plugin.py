@@ -14,6 +14,7 @@ from sky_core.memory import Memory
 from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName, Quota, QuotaName, Task, TaskId, ZoneId
 from sky_core.reasons import Reason
 from sky_core.resources import NOTHING, Resources
+from sky_core.room import may_evict
 from sky_core.settings import Settings
 from sky_core.status import JobQueueStatus
 from sky_core.topology import Layout
@@ -34,11 +35,12 @@ class Parcel:
     """A quota and the tasks that claim it, in rank order: what hop 2 places as one.
 
     `footprint` is what it takes of a node's quotaIdle; `looks_around`, whether an answer about one node depends on what
-    other nodes hold. `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks.
-    `view` is where a survey notes what it knows of the parcel's class.
+    other nodes hold; `evicts`, whether spot pods may be made to go for it. `direct`: a spot task on its way to a node
+    without a quota; `quota` then only says what it asks. `view` is where a survey notes what it knows of the parcel's
+    class.
     """
 
-    __slots__ = ("direct", "footprint", "job", "looks_around", "quota", "tasks", "view")
+    __slots__ = ("direct", "evicts", "footprint", "job", "looks_around", "quota", "tasks", "view")
 
     def __init__(self, *, job: Job, quota: Quota, tasks: tuple[Task, ...], direct: bool = False) -> None:
         """As the rows stand."""
@@ -47,6 +49,7 @@ class Parcel:
         self.tasks = tasks
         self.direct = direct
         self.footprint: Resources = quota.footprint
+        self.evicts: bool = may_evict(job, quota)
         self.looks_around: bool = quota.spec.looks_around or any(task.shape.looks_around for task in tasks)
         self.view: object = None
 
@@ -58,8 +61,8 @@ def _no_share(_: str) -> int:
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """What a session has open. Plugins read it, and never write. The defaults are the answers of a bare world.
 
-    `frees`: what could still become free on a node for a task with a claim there, beyond its idle: what terminates,
-    and what reclaim may evict. `blocked`: what spot pods hold there that may not be evicted.
+    `frees`: what reclaim may free on a node for a task with a claim there; `lent`: what spot pods hold there that are
+    not on their way out, evictable or not.
     `slots`: how many parcels like this one a node takes, `total`: an area; `refusals`: why a node does not;
     `depends`: whether that depends on what other nodes hold, so that slots say little; `walk`: where these parcels
     land when each, in order, goes to the first of the nodes, from its predecessor's on, that takes it (as many as do),
@@ -76,7 +79,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     now: Instant
     frees: Callable[[NodeName], Resources]
-    blocked: Callable[[NodeName], Resources] = lambda _: NOTHING
+    lent: Callable[[NodeName], Resources] = lambda _: NOTHING
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
     total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
     refusals: Callable[[Parcel, NodeName], tuple[Reason, ...]] = lambda _parcel, _node: ()

@@ -1,8 +1,8 @@
-"""Room on a node for who comes to claim there."""
+"""Room on a node for who comes to claim there, and for whom others may be made to go."""
 
 from collections.abc import Container
 
-from sky_core.model import NodeName, TaskId
+from sky_core.model import BY_NODE, Job, NodeName, Quota, TaskId
 from sky_core.resources import NOTHING, Resources
 from sky_core.world import World
 
@@ -20,3 +20,14 @@ def awaited(world: World, node: NodeName, but: Container[TaskId] = ()) -> Resour
                 if task is not None and task.node is None:
                     total += task.shape.load
     return total
+
+
+def may_evict(job: Job, quota: Quota, more: Resources = NOTHING) -> bool:
+    """Whether pods may be evicted for the job's claims on a quota, once it has claimed so much more.
+
+    Not for a job that never preempts, and not for claims beyond the quota's request (behaviour.md 4, 5.4).
+    """
+    if not (quota.shadow or quota.over_allocated):
+        return job.preempts  # nothing but the request bounds its claims
+    claimed = (quota.claimed + more).without(BY_NODE - quota.spec.named)
+    return job.preempts and claimed.fits_in(quota.spec.request)

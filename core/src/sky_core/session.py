@@ -26,7 +26,7 @@ from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.rescheduling import Proposal, Rescheduling
-from sky_core.resources import NOTHING, Resources
+from sky_core.resources import Resources
 from sky_core.shelves import Shelving
 from sky_core.standing import Standing
 from sky_core.statement import Statement
@@ -38,7 +38,7 @@ from sky_core.waiting import cut_short
 from sky_core.world import World
 
 MakeSurvey = Callable[[World, Points, Callable[[NodeName], Resources]], Survey]
-"""Of the world, the function points, and what could still become free on a node."""
+"""Of the world, the function points, and what reclaim may free on a node."""
 
 
 class Session:
@@ -76,17 +76,17 @@ class Session:
         self._fresh: set[TaskId] = set()
         self.holdings = Holdings(world)
         self.points = Points(policy)
-        self.survey = make_survey(world, self.points, self.frees)
-        self.pairs = Pairs(world, self.points, self.frees)
         pricing = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Pricing)), Pricing())
         self.victims = Victims(world, self.points, policy.settings.spot_backed_by, pricing, now)
+        self.survey = make_survey(world, self.points, self.victims.frees)
+        self.pairs = Pairs(world, self.points, self.victims.frees)
         self.context = Context(
             world=world,
             memory=memory,
             settings=policy.settings,
             now=now,
-            frees=self.frees,
-            blocked=self.blocked,
+            frees=self.victims.frees,
+            lent=self.victims.lent,
             slots=self.survey.slots,
             total=self.survey.total,
             refusals=self.survey.refusals,
@@ -243,23 +243,9 @@ class Session:
         )
         return sorted((self.parcel(job, name) for name in names), key=lambda parcel: parcel.tasks[0].rank)
 
-    def blocked(self, node: NodeName) -> Resources:
-        """What spot pods hold on a node that may not be evicted now."""
-        held = NOTHING
-        for task in self.victims.spot(node):
-            held += task.shape.load
-        return held + self.world.books[node].releasing - self.frees(node) if held else held
-
     def bound_quotas(self) -> list[QuotaName]:
         """The quotas that have a node, by name."""
         return sorted({name for names in self.world.quotas_on.values() for name in names})
-
-    def frees(self, node: NodeName) -> Resources:
-        """What terminates on a node, and what may be evicted from it."""
-        free = self.world.books[node].releasing
-        for task in self.victims.evictable(node):
-            free += task.shape.load
-        return free
 
     def walk(self, parcels: Sequence[Parcel], nodes: Sequence[NodeName]) -> tuple[tuple[NodeName, ...], int]:
         """Where parcels land, each on the first node from its predecessor's on that takes it, and what is left over.

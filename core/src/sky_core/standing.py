@@ -1,7 +1,7 @@
 """Where a job stands within one cycle."""
 
 from sky_core.memory import QuotaShape
-from sky_core.model import Instant
+from sky_core.model import Instant, TaskId
 from sky_core.plugin import Area
 from sky_core.reasons import Finding, Rung, Verdict
 from sky_core.topology import Layout
@@ -13,7 +13,8 @@ class Standing:
     `going`: it takes part and has not been refused. `area`: where hop 1 has confined its cards. `layout`: the seats
     that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `waits_for_zone`: its patience
     for a single zone has not ended. `short_of_room`: nothing but room on its nodes kept it from being bound;
-    `waits_for_room`: that room is being made, and waited for at most to `room_until`.
+    `waits_for_room`: that room is being made, and waited for at most to `room_until`. `turned_away`: its members that a
+    node refused for something else.
     """
 
     __slots__ = (
@@ -25,6 +26,7 @@ class Standing:
         "room_until",
         "rung",
         "short_of_room",
+        "turned_away",
         "waits_for_room",
         "waits_for_zone",
     )
@@ -41,6 +43,7 @@ class Standing:
         self.short_of_room = False
         self.waits_for_room = False
         self.room_until: Instant | None = None
+        self.turned_away: tuple[TaskId, ...] = ()
 
     def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:
         """The job, or an extra of it, got no further than this rung."""

@@ -52,7 +52,7 @@ class Pairs:
     """Every question asked of every pair, each time: what the classes must agree with."""
 
     def __init__(self, world: World, points: Points, frees: Callable[[NodeName], Resources]) -> None:
-        """For one session. `frees`: what could still become free on a node."""
+        """For one session. `frees`: what reclaim may free on a node."""
         self._world = world
         self._points = points
         self._frees = frees
@@ -97,7 +97,10 @@ class Pairs:
         pods = (world.nodes[node].pods_max - len(world.present(node))) // max(len(parcel.tasks), 1)
         if parcel.direct:
             return min(loads.slots_in(idle), pods, self._spot_room(parcel, node))
-        return min(parcel.footprint.slots_in(book.quota_idle), loads.slots_in(idle + self._frees(node)), pods)
+        room = idle + book.releasing
+        if parcel.evicts:
+            room += self._frees(node)
+        return min(parcel.footprint.slots_in(book.quota_idle), loads.slots_in(room), pods)
 
     def _spot_room(self, parcel: Parcel, node: NodeName) -> int:
         """How often the task's spot units fit what is left of its pool."""
@@ -160,7 +163,7 @@ class Classes:
     """Answers kept per class of parcels, and renewed only for nodes that have changed."""
 
     def __init__(self, world: World, points: Points, frees: Callable[[NodeName], Resources]) -> None:
-        """For one session. `frees`: what could still become free on a node."""
+        """For one session. `frees`: what reclaim may free on a node."""
         self._pairs = Pairs(world, points, frees)
         self._points = points
         self._world = world
@@ -296,7 +299,7 @@ class Classes:
 def _kind(parcel: Parcel) -> object:
     """What parcels of one class have in common."""
     shapes = tuple(task.shape for task in parcel.tasks)
-    return (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology, parcel.direct)
+    return (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology, parcel.direct, parcel.evicts)
 
 
 def _indifferent(parcel: Parcel) -> bool:

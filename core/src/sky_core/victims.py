@@ -1,11 +1,11 @@
 """Who may be evicted now, and from which nodes: what reclaim and its predictions share."""
 
-from collections import Counter
+from collections.abc import Callable, Sequence
 
-from sky_core.eviction import Candidates, Choice, Pricing
-from sky_core.model import Instant, NodeName, Pool, Task, TaskId
+from sky_core.eviction import Candidates, Choice, Pricing, freed
+from sky_core.model import Budget, Instant, NodeName, Pool, Task, TaskId
 from sky_core.policy import Points
-from sky_core.resources import Resources
+from sky_core.resources import NOTHING, Resources
 from sky_core.room import awaited
 from sky_core.states import TaskState
 from sky_core.world import World
@@ -22,7 +22,7 @@ class Victims:
         self._now = now
         self._pricing = pricing
         self._anywhere: bool | None = None
-        self._spent: Counter[tuple[str, str]] = Counter()
+        self._spent: dict[tuple[str, str], int] = {}
 
     def anywhere(self) -> bool:
         """Whether any node had spot pods when the session began."""
@@ -32,9 +32,32 @@ class Victims:
 
     def evictable(self, node: NodeName) -> list[Task]:
         """The pods on a node that may be evicted: our spot pods that the policy gives up and no budget protects."""
-        spot = [task for task in self.spot(node) if not self._protected(task)]
+        spot = [task for task in self.spot(node) if self.allows((), task)]
         willing: frozenset[TaskId] | None = self._points["reclaimable"](None, spot) if spot else None
         return [task for task in spot if willing is not None and task.id in willing]
+
+    def frees(self, node: NodeName) -> Resources:
+        """What evictions may free on a node: of pods that share a budget the largest go."""
+        total = NOTHING
+        for task in self._together(self.evictable(node), lambda task: task.shape.spot_units):
+            total += task.shape.load
+        return total
+
+    def lent(self, node: NodeName) -> Resources:
+        """What spot pods hold on a node that are not on their way out, whether or not they may be evicted."""
+        total = NOTHING
+        for task in self.spot(node):
+            total += task.shape.load
+        return total
+
+    def allows(self, gone: Sequence[Task], task: Task) -> bool:
+        """Whether all budgets let a task go besides these, and besides what this cycle has evicted already."""
+        for key, budget in self._world.budgets.items():
+            if _covers(budget, task):
+                others = sum(_covers(budget, other) for other in gone)
+                if budget.allowed - self._spent.get(key, 0) - others < 1:
+                    return False
+        return True
 
     def spot(self, node: NodeName) -> list[Task]:
         """Our spot pods on a node that are not on their way out."""
@@ -46,9 +69,17 @@ class Victims:
         return [t for t in tasks if t.shape.spot is not None and t.job is not None and t.state in alive]
 
     def choose(self, node: NodeName, short: Resources) -> Choice | None:
-        """The cheapest evictions that free what is short on a node; None where nothing helps."""
+        """The cheapest evictions that free what is short on a node; None where nothing helps.
+
+        Where budgets do not let the cheapest go together, of those that share one the largest are tried.
+        """
         candidates = Candidates(self._world, self._world.books[node], self._cards, self._pricing, self._now)
-        return candidates.choose([task for task in self.evictable(node) if _helps(task, short)], short)
+        tasks = [task for task in self.evictable(node) if _helps(task, short)]
+        choice = candidates.choose(tasks, short, self.allows)
+        if choice is None and self._world.budgets:
+            together = self._together(tasks, lambda task: sum(freed(task, short).units.values()))
+            choice = candidates.choose(together, short, self.allows)
+        return choice
 
     def cost(self, node: NodeName, load: Resources, but: frozenset[TaskId] = frozenset()) -> int:
         """What it would cost to make room for a load on a node, beside all who are to come; 0 where there is room."""
@@ -59,17 +90,24 @@ class Victims:
         return choice.cost if choice is not None else 0
 
     def note(self, task: Task) -> None:
-        """Count an eviction against the budgets that cover the pod."""
+        """Count an eviction against the budgets that cover the pod; undone with the trial that it is made in."""
         for key, budget in self._world.budgets.items():
-            if budget.namespace == task.namespace and budget.pods.matches(task.labels):
-                self._spent[key] += 1
+            if _covers(budget, task):
+                self._world.put(self._spent, key, self._spent.get(key, 0) + 1)
 
-    def _protected(self, task: Task) -> bool:
-        return any(
-            budget.allowed - self._spent[key] < 1
-            for key, budget in self._world.budgets.items()
-            if budget.namespace == task.namespace and budget.pods.matches(task.labels)
-        )
+    def _together(self, tasks: Sequence[Task], size: Callable[[Task], int]) -> list[Task]:
+        """Of these tasks those that budgets let go together, the largest first."""
+        if not self._world.budgets:
+            return list(tasks)
+        going: list[Task] = []
+        for task in sorted(tasks, key=lambda task: (-size(task), task.key)):
+            if self.allows(going, task):
+                going.append(task)
+        return going
+
+
+def _covers(budget: Budget, task: Task) -> bool:
+    return budget.namespace == task.namespace and budget.pods.matches(task.labels)
 
 
 def _helps(task: Task, short: Resources) -> bool:

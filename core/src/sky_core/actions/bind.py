@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from sky_core.members import is_spot
 from sky_core.model import Job, Task
 from sky_core.reasons import Code, Finding, Reason, Rung
@@ -11,6 +13,19 @@ from sky_core.states import TaskState
 from sky_core.tally import Tally
 
 _ROOM = frozenset({Code.INSUFFICIENT_IDLE})
+
+
+class Refused(msgspec.Struct, frozen=True):
+    """A task that can't be bound, what stands in its way, and why."""
+
+    task: Task
+    where: str
+    reasons: tuple[Reason, ...]
+
+    @property
+    def for_room(self) -> bool:
+        """Whether nothing but room is lacking."""
+        return all(reason.code in _ROOM for reason in self.reasons)
 
 
 def bind(session: Session) -> None:
@@ -23,19 +38,19 @@ def bind(session: Session) -> None:
             _bind_extras(session, job)
 
 
-def bind_all(session: Session, trial: Statement, tasks: Sequence[Task]) -> dict[str, tuple[Reason, ...]]:
-    """Allocate and bind these tasks; what refuses is left out, by the name of its node."""
-    refused: dict[str, tuple[Reason, ...]] = {}
+def bind_all(session: Session, trial: Statement, tasks: Sequence[Task]) -> list[Refused]:
+    """Allocate and bind these tasks; those that can't be are left out."""
+    refused: list[Refused] = []
     for task in tasks:
         node = session.world.quotas[task.quota].node if task.quota is not None else None
         if node is None or node not in session.world.nodes:
-            name = task.quota or task.name
-            refused[name] = (Reason(Code.STATIC_BIND_PENDING if node is None else Code.QUOTA_UNAVAILABLE),)
+            code = Code.STATIC_BIND_PENDING if node is None else Code.QUOTA_UNAVAILABLE
+            refused.append(Refused(task, task.quota or task.name, (Reason(code),)))
             continue
         row = session.world.nodes[node]
         reasons = session.points["tn.select"](task, row) or session.points["tn.predicate"](task, row)
         if reasons:
-            refused[node] = reasons
+            refused.append(Refused(task, node, reasons))
             continue
         trial.allocate(task, node)
         trial.bind(session.world.tasks[task.id])
@@ -52,7 +67,8 @@ def _bind_needed(session: Session, job: Job) -> None:
         if not refused and session.points["jobReady"](job):
             trial.commit()
             return
-    standing.short_of_room = bool(refused) and all(_only_room(reasons) for reasons in refused.values())
+    standing.turned_away = tuple(one.task.id for one in refused if not one.for_room)
+    standing.short_of_room = bool(refused) and not standing.turned_away
     standing.refuse(Rung.BIND, _findings(refused))
     standing.going = False
 
@@ -70,12 +86,11 @@ def _bind_extras(session: Session, job: Job) -> None:
         session.give_back_tasks(job, [task])
 
 
-def _only_room(reasons: tuple[Reason, ...]) -> bool:
-    return all(reason.code in _ROOM for reason in reasons)
-
-
-def _findings(refused: dict[str, tuple[Reason, ...]]) -> tuple[Finding, ...]:
+def _findings(refused: Sequence[Refused]) -> tuple[Finding, ...]:
     tally = Tally()
-    for name, reasons in refused.items():
-        tally.add(name, reasons)
+    by_place: dict[str, tuple[Reason, ...]] = {}
+    for one in refused:
+        by_place[one.where] = (*by_place.get(one.where, ()), *one.reasons)
+    for where, reasons in by_place.items():
+        tally.add(where, reasons)
     return tally.findings()

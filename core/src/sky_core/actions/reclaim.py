@@ -1,21 +1,21 @@
 """Make room for starving jobs by evicting spot pods from the nodes of their quotas (behaviour.md 5.4).
 
 Nobody is evicted unless, with the victims gone, all needed members of the claimant fit. Room that is being made is
-waited for; while it is, no others are chosen.
+waited for; while victims of an earlier cycle are on their way out of a node, no others are chosen there.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+import msgspec
 
 from sky_core.decisions import Certificate
 from sky_core.eviction import Choice
-from sky_core.members import is_spot
 from sky_core.model import SECOND, Duration, Instant, Job, NodeName, Task
 from sky_core.reasons import Code, Finding, Rung
-from sky_core.rescheduling import Proposal, propose
 from sky_core.resources import NOTHING, Resources
-from sky_core.room import awaited
+from sky_core.room import may_evict
 from sky_core.session import Session
 from sky_core.states import TaskState
 
@@ -23,158 +23,157 @@ PATIENCE: Final = Duration(60 * SECOND)
 """How long beyond the victims' grace a claimant waits for them to be gone."""
 
 
+class Shortage(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+    """A node that has too little room for the tasks that claim quotas there.
+
+    `load` is what these take, `room` what the node has left for them, and what evictions of this cycle add to that.
+    """
+
+    node: NodeName
+    tasks: tuple[Task, ...]
+    load: Resources
+    room: Resources
+
+    @property
+    def lacking(self) -> Resources:
+        """What has yet to be made; nothing where others have made enough."""
+        return self.load.shortfall(self.room)
+
+
 def reclaim(session: Session) -> None:
-    """For each job that only room keeps from starting."""
-    for job in session.passed:
-        standing = session.standing(job.id)
-        if standing.short_of_room and job.preempts and session.points["jobStarving"](job):
-            with session.attempt(job, Rung.RECLAIM):
-                _make_room(session, job)
-    _reschedule(session)
+    """For each job that only room keeps from starting: first for those for which it is being made already."""
+    starving = [job for job in session.passed if _starves(session, job)]
+    for step in (_wait_on, _make_room):
+        for job in starving:
+            if not session.standing(job.id).waits_for_room:
+                with session.attempt(job, Rung.RECLAIM):
+                    step(session, job)
 
 
-def _reschedule(session: Session) -> None:
-    """Propose, or make, the evictions that would free a zone for spot gangs that wait for one."""
-    settings = session.rescheduling
-    for job in session.passed if settings is not None else ():
-        if session.standing(job.id).going or not is_spot(session.world, job):
-            continue
-        tasks = session.members(job).waiting() if job.topology.on else ()
-        proposal = propose(session.world, tasks, session.victims.evictable) if tasks else None
-        if proposal is None:
-            continue
-        session.proposals[job.id] = proposal
-        if settings is not None and settings.act and job.preempts:
-            _clear_zone(session, job, proposal)
+def _starves(session: Session, job: Job) -> bool:
+    starving: bool = session.points["jobStarving"](job)
+    return session.standing(job.id).short_of_room and job.preempts and starving
 
 
-def _clear_zone(session: Session, job: Job, proposal: Proposal) -> None:
-    """Evict the proposed pods, if all are of lower priority: else two gangs could evict each other for ever."""
-    victims = [victim for tasks in proposal.victims.values() for victim in tasks]
-    if any(victim.priority >= job.priority for victim in victims):
+def _wait_on(session: Session, job: Job) -> None:
+    """Wait for victims of an earlier cycle, unless that has taken too long: then the claims go back."""
+    shortages = _shortages(session, job)
+    if not any(_leaving(session, shortage.node) for shortage in shortages):
         return
-    load = session.members(job).waiting()[0].shape.load
-    with session.trial() as trial:
-        for node, tasks in proposal.victims.items():
-            idle = session.world.books[node].idle
-            room = idle + sum((task.shape.load for task in tasks), start=NOTHING)
-            certificate = Certificate(
-                claimant=job.id,
-                node=node,
-                needed=load.times(load.slots_in(room)),
-                idle=idle,
-                frees=tuple((task.id, task.shape.load) for task in tasks),
-                cost=0,
-                alone=None,
-            )
-            for task in tasks:
-                trial.evict(task, certificate)
-                session.victims.note(task)
-        trial.commit()
+    last = session.memory.attempts.get(job.id)
+    until = last.room_until if last is not None else None
+    if until is None or session.now < until:
+        _wait(session, job, shortages, until)
+    else:
+        _block(session, job, shortages[0])
+        session.give_back_all(job)
 
 
 def _make_room(session: Session, job: Job) -> None:
-    waiting = [task for task in session.members(job).waiting() if task.state is TaskState.ALLOCATED_TO_QUOTA]
-    by_node: dict[NodeName, list[Task]] = defaultdict(list)
-    for task in waiting:
-        quota = session.world.quotas[task.quota] if task.quota is not None else None
-        if quota is not None and quota.node is not None:
-            by_node[quota.node].append(task)
-    short = {node: lacking for node, tasks in by_node.items() if (lacking := _lacking(session, node, tasks))}
-    if any(_leaving(session, node) for node in short):
-        _wait(session, job, waiting, short)
-        return
-    choices: dict[NodeName, Choice] = {}
-    for node, lacking in short.items():
-        choice = session.victims.choose(node, lacking) if not _borrowed(session, by_node[node]) else None
-        if choice is None:
-            _blocked(session, job, node, lacking)
-            return
-        choices[node] = choice
-    _evict(session, job, by_node, choices)
-    _wait(session, job, waiting, short)
-
-
-def _lacking(session: Session, node: NodeName, tasks: Sequence[Task]) -> Resources:
-    """What the tasks' requests exceed the node's idle by, beside what others with claims there will take."""
-    book = session.world.books[node]
-    others = awaited(session.world, node, but=frozenset(task.id for task in tasks))
-    return _load(tasks).shortfall(book.idle - others)
-
-
-def _leaving(session: Session, node: NodeName) -> bool:
-    """Whether spot pods are on their way out of the node."""
-    world = session.world
-    on_node = (world.tasks[id_] for id_ in world.tasks_on.get(node, ()))
-    return any(task.state is TaskState.RELEASING and task.shape.spot is not None for task in on_node)
-
-
-def _borrowed(session: Session, tasks: Sequence[Task]) -> bool:
-    """Whether a claim beyond its quota's request asks: that causes no eviction (behaviour.md 4)."""
-    quotas = (session.world.quotas[task.quota] for task in tasks if task.quota is not None)
-    return any(not quota.claimed.only(quota.spec.named).fits_in(quota.spec.request) for quota in quotas)
-
-
-def _evict(
-    session: Session, job: Job, by_node: Mapping[NodeName, Sequence[Task]], choices: Mapping[NodeName, Choice]
-) -> None:
+    """Evict on all nodes that are short, or on none; then wait."""
+    shortages = _shortages(session, job)
     with session.trial() as trial:
-        for node, choice in choices.items():
-            book = session.world.books[node]
-            others = awaited(session.world, node, but=frozenset(task.id for task in by_node[node]))
-            certificate = Certificate(
-                claimant=job.id,
-                node=node,
-                needed=_load(by_node[node]),
-                idle=book.idle - others,
-                frees=tuple((victim.id, victim.shape.load) for victim in choice.victims),
-                cost=choice.cost,
-                alone=choice.alone,
-            )
+        for shortage in shortages:
+            if not shortage.lacking:
+                continue
+            choice = _choice(session, job, shortage)
+            if choice is None:
+                _block(session, job, shortage)
+                return
+            certificate = _certificate(job, shortage, choice)
             for victim in choice.victims:
                 trial.evict(victim, certificate)
                 session.victims.note(victim)
         trial.commit()
+    if shortages:
+        _wait(session, job, shortages, None)
 
 
-def _wait(session: Session, job: Job, tasks: Sequence[Task], short: Mapping[NodeName, Resources]) -> None:
-    """Keep the claims and wait for the room, unless it has been waited for too long."""
+def _shortages(session: Session, job: Job) -> list[Shortage]:
+    """The nodes on which the job's waiting members lack room, beside those who wait for room already."""
+    world = session.world
+    by_node: dict[NodeName, list[Task]] = defaultdict(list)
+    for task in session.members(job).waiting():
+        quota = world.quotas[task.quota] if task.quota is not None else None
+        if quota is not None and quota.node is not None:
+            by_node[quota.node].append(task)
+    found = []
+    for node, tasks in by_node.items():
+        load, left = _load(tasks), world.books[node].idle - _held(session, node)
+        if not load.fits_in(left):
+            room = left + _load(task for task in _releasing(session, node) if task.id in session.certificates)
+            found.append(Shortage(node=node, tasks=tuple(tasks), load=load, room=room))
+    return found
+
+
+def _held(session: Session, node: NodeName) -> Resources:
+    """What those will take of a node's idle whose claims wait for room that is being made."""
+    world = session.world
+    claims = (claim for name in world.quotas_on.get(node, ()) for claim in world.quotas[name].claims)
+    tasks = (world.tasks.get(claim.task) for claim in claims if session.standing(claim.job).waits_for_room)
+    return _load(task for task in tasks if task is not None and task.node is None)
+
+
+def _releasing(session: Session, node: NodeName) -> list[Task]:
+    """Who is on the way out of a node."""
+    on_node = (session.world.tasks[id_] for id_ in session.world.tasks_on.get(node, ()))
+    return [task for task in on_node if task.state is TaskState.RELEASING]
+
+
+def _leaving(session: Session, node: NodeName) -> bool:
+    """Whether spot pods are on their way out that were told to go in an earlier cycle."""
+    releasing = _releasing(session, node)
+    return any(task.shape.spot is not None and task.id not in session.certificates for task in releasing)
+
+
+def _choice(session: Session, job: Job, shortage: Shortage) -> Choice | None:
+    """Who goes; None where nobody may be evicted for one of these claims, or evictions do not help."""
+    quotas = (session.world.quotas[task.quota] for task in shortage.tasks if task.quota is not None)
+    if not all(may_evict(job, quota) for quota in quotas):
+        return None
+    return session.victims.choose(shortage.node, shortage.lacking)
+
+
+def _certificate(job: Job, shortage: Shortage, choice: Choice) -> Certificate:
+    return Certificate(
+        claimant=job.id,
+        node=shortage.node,
+        needed=shortage.load,
+        idle=shortage.room,
+        frees=tuple((victim.id, victim.shape.load) for victim in choice.victims),
+        cost=choice.cost,
+        alone=choice.alone,
+    )
+
+
+def _wait(session: Session, job: Job, shortages: Sequence[Shortage], until: Instant | None) -> None:
+    """Keep the claims and wait for the room; `until` as long as before, None: as long as those who go may take."""
     standing = session.standing(job.id)
-    last = session.memory.attempts.get(job.id)
-    until = last.room_until if last is not None else None
-    if until is not None and session.now >= until:
-        _blocked(session, job, *next(iter(short.items())))
-        session.give_back_all(job)
-        return
-    standing.room_until = until or Instant(session.now + _grace(session, short) + PATIENCE)
+    releasing = (task for shortage in shortages for task in _releasing(session, shortage.node))
+    grace = max((task.grace for task in releasing), default=Duration(0))
+    standing.room_until = until or Instant(session.now + grace + PATIENCE)
     standing.waits_for_room = True
     with session.trial() as trial:
-        for task in tasks:
-            node = session.world.quotas[task.quota].node if task.quota is not None else None
-            if node is not None and node in short:
-                trial.pipeline(task, node)
+        for shortage in shortages:
+            for task in shortage.tasks:
+                trial.pipeline(task, shortage.node)
         trial.commit()
     lacking = NOTHING
-    for amount in short.values():
-        lacking += amount
-    standing.refuse(Rung.RECLAIM, (Finding(Code.WAITING_FOR_RELEASE, len(short), lacking, examples=tuple(short)[:3]),))
+    for shortage in shortages:
+        lacking += shortage.load.shortfall(session.world.books[shortage.node].idle)
+    names = tuple(shortage.node for shortage in shortages[:3])
+    standing.refuse(Rung.RECLAIM, (Finding(Code.WAITING_FOR_RELEASE, len(shortages), lacking, examples=names),))
 
 
-def _grace(session: Session, nodes: Mapping[NodeName, Resources]) -> Duration:
-    """The longest grace of the pods that are leaving these nodes."""
-    world = session.world
-    leaving = (world.tasks[id_] for node in nodes for id_ in world.tasks_on.get(node, ()))
-    return max((task.grace for task in leaving if task.state is TaskState.RELEASING), default=Duration(0))
-
-
-def _blocked(session: Session, job: Job, node: NodeName, lacking: Resources) -> None:
+def _block(session: Session, job: Job, shortage: Shortage) -> None:
     """Say on which node the room is only under pods that may not be evicted."""
-    available = session.world.books[node].idle.only(lacking.units)
-    finding = Finding(Code.EVICTION_BLOCKED, 1, lacking, available, (node,))
-    session.standing(job.id).refuse(Rung.RECLAIM, (*session.standing(job.id).findings, finding))
+    standing, lacking = session.standing(job.id), shortage.lacking
+    available = session.world.books[shortage.node].idle.only(lacking.units)
+    finding = Finding(Code.EVICTION_BLOCKED, 1, lacking, available, (shortage.node,))
+    standing.refuse(Rung.RECLAIM, (*standing.findings, finding))
 
 
-def _load(tasks: Sequence[Task]) -> Resources:
+def _load(tasks: Iterable[Task]) -> Resources:
     total = NOTHING
     for task in tasks:
         total += task.shape.load

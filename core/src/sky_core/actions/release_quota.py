@@ -1,7 +1,6 @@
 """Give back what can't be used, so that nobody parks on another's quotas (behaviour.md 5.6)."""
 
 from sky_core.members import started
-from sky_core.model import Job
 from sky_core.session import Session
 
 
@@ -11,17 +10,11 @@ def release_quota(session: Session) -> None:
         standing = session.standing(job.id)
         if standing.going or standing.waits_for_room:
             continue
-        if started(session.world, job):
-            _give_back_refused(session, job)
-        else:
+        if not started(session.world, job):
             session.give_back_all(job)
+        elif standing.turned_away:
+            session.give_back_tasks(job, [session.world.tasks[id_] for id_ in standing.turned_away])
     _release_empty(session)
-
-
-def _give_back_refused(session: Session, job: Job) -> None:
-    """In a started job a member that its node refuses for anything but spot room loses its claim."""
-    if not session.standing(job.id).short_of_room:
-        session.give_back_all(job)
 
 
 def _release_empty(session: Session) -> None:

@@ -1,16 +1,17 @@
 """Whether a node takes a pod, by kube-scheduler's own rules, and whether there is room for it (behaviour.md 7.3)."""
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from msgspec.structs import replace
 
 from sky_core.kubernetes import node_affinity, pod_affinity, spread
 from sky_core.kubernetes.comers import Comers, comers, crowded, unfit
-from sky_core.model import Node, Quota, Task
+from sky_core.model import Node, NodeName, Quota, Task
 from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin
 from sky_core.reasons import Code, Reason
-from sky_core.resources import Resources
-from sky_core.room import awaited
+from sky_core.resources import NOTHING, Resources
+from sky_core.room import awaited, may_evict
 
 
 def open_session(context: Context, _: None) -> Functions:
@@ -33,17 +34,17 @@ def open_session(context: Context, _: None) -> Functions:
             return None
         return near(who, node) or even(who, node)
 
-    def room_to_come(who: Comers, node: Node) -> Reason | None:
-        """Room in idle, and in what can still become free, beside all others who are to come."""
+    def room_to_come(who: Comers, node: Node, frees: Callable[[NodeName], Resources]) -> Reason | None:
+        """Room in idle, in what terminates, and in what evictions may free, beside all others who are to come."""
         book = world.books[node.name]
         room = book.idle
         if others := awaited(world, node.name, but=who.ids):
             room -= others
         if who.load.fits_in(room):
             return None
-        room += context.frees(node.name)
-        short = _short(who.load, room, book.allocatable)
-        if short is not None and (blocked := context.blocked(node.name)) and who.load.fits_in(room + blocked):
+        room += book.releasing
+        short = _short(who.load, room + frees(node.name), book.allocatable)
+        if short is not None and (lent := context.lent(node.name)) and who.load.fits_in(room + lent):
             return replace(short, code=Code.EVICTION_BLOCKED)
         return short
 
@@ -57,17 +58,23 @@ def open_session(context: Context, _: None) -> Functions:
         who = comers((task,))
         if quota.node is None:
             return _unbindable(quota, node, world.books[where].allocatable) or fits(who, node)
-        return fits(who, node) or room_to_come(who, node)
+        job = world.jobs.get(task.job) if task.job is not None else None
+        evicts = job is None or may_evict(job, quota, task.shape.request)
+        return fits(who, node) or room_to_come(who, node, context.frees if evicts else _nothing)
 
     def node_for_parcel(parcel: Parcel, node: Node) -> Reason | None:
         who = of(parcel)
-        return fits(who, node) or room_to_come(who, node)
+        return fits(who, node) or room_to_come(who, node, context.frees if parcel.evicts else _nothing)
 
     def node_for_task(task: Task, node: Node) -> Reason | None:
         book = world.books[node.name]
         return fits(comers((task,)), node) or _short(task.shape.load, book.idle, book.allocatable)
 
     return Functions(tq=TQ(predicate=quota_for_task), qn=QN(predicate=node_for_parcel), tn=TN(predicate=node_for_task))
+
+
+def _nothing(_: NodeName) -> Resources:
+    return NOTHING
 
 
 def _short(load: Resources, room: Resources, allocatable: Resources) -> Reason | None:
