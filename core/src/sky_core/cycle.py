@@ -10,8 +10,8 @@ from sky_core.actions import ACTIONS
 from sky_core.api.configuration import Registry
 from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
-from sky_core.memory import Attempt, Memory
-from sky_core.model import Duration, Instant, Job, JobId
+from sky_core.memory import REFUSALS, Attempt, Memory
+from sky_core.model import Duration, Instant, Job, JobId, Task
 from sky_core.plugins import DEFAULT, PLUGINS
 from sky_core.policy import Enabled, Policy, compile_policy
 from sky_core.reasons import Code, Rung, Topic, Verdict
@@ -114,20 +114,29 @@ def _remember(session: Session, decisions: Sequence[Decision]) -> Memory:
     for id_, job in session.world.jobs.items():
         standing = session.heard(id_)
         last = session.memory.attempts.get(id_)
-        if standing is None or not standing.findings:
+        if standing is None:
             continue
-        if last is not None and standing.verdict().codes() == (Code.BACKING_OFF,):
-            kept[id_] = last
-            continue
-        kept[id_] = _attempt(session, job, last)
+        if standing.findings:
+            backs_off = last is not None and standing.verdict().codes() == (Code.BACKING_OFF,)
+            kept[id_] = last if last is not None and backs_off else _attempt(session, job, last)
+        elif last is not None and Code.BIND_REFUSED in last.verdict.codes() and _is_binding(session.world, job):
+            kept[id_] = last  # whose wait is doubled if this is refused too
     tasks, before = session.world.tasks, session.memory.binds
-    binds = {
-        id_: count for id_, count in before.items() if id_ in tasks and tasks[id_].state is TaskState.ALLOCATED_TO_QUOTA
-    }
+    binds = {id_: count for id_, count in before.items() if id_ in tasks and _is_tried_again(tasks[id_], count)}
     for decision in decisions:
         if isinstance(decision, BindTask):
             binds[decision.task] = before.get(decision.task, 0) + 1
     return Memory(attempts=kept, binds=binds)
+
+
+def _is_binding(world: World, job: Job) -> bool:
+    return any(world.tasks[id_].state is TaskState.BINDING for id_ in job.tasks)
+
+
+def _is_tried_again(task: Task, refused: int) -> bool:
+    """Whether a task whose Bindings were refused so often has kept its claim or, on spot, was not sent away."""
+    spot = task.state is TaskState.PENDING and task.shape.spot is not None
+    return task.state is TaskState.ALLOCATED_TO_QUOTA or (spot and refused < REFUSALS)
 
 
 def _robbed(session: Session, job: JobId) -> bool:
@@ -138,7 +147,9 @@ def _robbed(session: Session, job: JobId) -> bool:
 def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
     world, standing = session.world, session.standing(job.id)
     verdict = standing.verdict()
-    wait = next_wait(last, reset=_robbed(session, job.id) or job.id in session.hastened)
+    wait = Duration(0)
+    if _backs_off(session, job, verdict):
+        wait = next_wait(last, reset=_robbed(session, job.id) or job.id in session.hastened)
     # Kept when the patience is over, or the next attempt would begin to wait anew.
     since = (last.waiting_since if last is not None else None) or job.waiting_since
     if since is None and standing.waits_for_zone:
@@ -146,10 +157,22 @@ def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
     return Attempt(
         verdict=verdict,
         at=session.now,
-        wait=wait if not started(world, job) or Code.BIND_REFUSED in verdict.codes() else Duration(0),
+        wait=wait,
         openings=tuple(world.openings[topic] for topic in Topic),
         version=job.version,
         refused=frozenset(standing.refused),
         waiting_since=since,
         room_until=standing.room_until,
     )
+
+
+def _backs_off(session: Session, job: Job, verdict: Verdict) -> bool:
+    """Whether a job waits before it is tried again.
+
+    Not one that was not let in, which is asked each time; nor one that keeps its claims while room is made for it; nor
+    one that has started, unless its Bindings are refused.
+    """
+    if Code.BIND_REFUSED in verdict.codes():
+        return True
+    waits_for_room = session.standing(job.id).waits_for_room
+    return verdict.rung is not Rung.ENQUEUE and not waits_for_room and not started(session.world, job)

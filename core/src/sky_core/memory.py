@@ -1,11 +1,16 @@
 """What a cycle leaves for the next: per job, how its last attempt went. All else is read from the objects."""
 
+from typing import Final
+
 import msgspec
 
 from sky_core.model import Duration, Instant, JobId, TaskId
 from sky_core.reasons import Topic, Verdict
 from sky_core.resources import Resources
 from sky_core.selectors import Selector
+
+REFUSALS: Final = 3
+"""Refused Bindings in a row after which a job is sent away for a while (behaviour.md 5)."""
 
 
 class QuotaShape(msgspec.Struct, frozen=True, gc=False):

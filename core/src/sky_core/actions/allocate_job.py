@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -10,7 +9,8 @@ from sky_core import reservations
 from sky_core.admission import admission
 from sky_core.areas import candidates, rank_bounds
 from sky_core.claiming import Claimer, Terms
-from sky_core.members import started
+from sky_core.members import OPEN, started
+from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
 from sky_core.placing import needs_one_card, place_needed, refusals
 from sky_core.plugin import Area
@@ -19,9 +19,6 @@ from sky_core.resources import Resources
 from sky_core.session import Session
 from sky_core.states import TaskState
 from sky_core.tally import EXAMPLES, Tally
-
-REFUSALS: Final = 3
-"""Refused Bindings in a row after which a claim goes back (behaviour.md 5)."""
 
 
 def allocate_job(session: Session) -> None:
@@ -46,15 +43,13 @@ def allocate_job(session: Session) -> None:
 
 def _bind_refused(session: Session, job: Job) -> bool:
     """After three refused Bindings in a row a claim goes back, and the job backs off, started or not."""
-    refused = [
-        task
-        for id_ in job.tasks
-        if (task := session.world.tasks[id_]).state is TaskState.ALLOCATED_TO_QUOTA
-        and session.memory.binds.get(id_, 0) >= REFUSALS
-    ]
+    binds = session.memory.binds
+    refused = [session.world.tasks[id_] for id_ in job.tasks if binds.get(id_, 0) >= REFUSALS]
+    refused = [task for task in refused if task.state in OPEN]
     if not refused:
         return False
-    session.give_back_tasks(job, refused if started(session.world, job) else _claiming(session, job))
+    claiming = _claiming(session, job)
+    session.give_back_tasks(job, [t for t in claiming if t in refused] if started(session.world, job) else claiming)
     names = tuple(task.name for task in refused[:EXAMPLES])
     session.standing(job.id).refuse(Rung.BIND, (Finding(Code.BIND_REFUSED, len(refused), examples=names),))
     return True
