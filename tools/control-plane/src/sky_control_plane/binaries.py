@@ -90,7 +90,7 @@ def build(folder: Path, environment: Mapping[str, str], notice: Callable[[str], 
         if folder.exists():
             return
         notice("building a control plane; this takes some minutes, once ...")
-        command = [go, "build", "-trimpath", "-ldflags", _stamp(), "-o", f"{fresh}/bin/", "tool"]
+        command = [go, "build", "-trimpath", "-buildvcs=false", "-ldflags", _stamp(), "-o", f"{fresh}/bin/", "tool"]
         done = subprocess.run(command, cwd=MODULE, env=dict(environment), capture_output=True, text=True, check=False)
         if done.returncode:
             raise NotAtHandError(f"the control plane could not be built: {done.stderr[-2000:]}")

@@ -111,7 +111,7 @@ class ControlPlane:
         Raises:
             ServerError: It doesn't.
         """
-        self.wait_until(lambda: self._serves("/readyz"))
+        self.wait_until(lambda: self.serves("/readyz"))
 
     def wait_until(self, question: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Wait until a question is answered with yes; asked twenty times a second.
@@ -133,7 +133,8 @@ class ControlPlane:
         self, *arguments: str, user: str = ADMIN.name, manifest: str = "", program: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         """What kubectl says: the one beside the API server, or another `program`. `manifest` is its standard input."""
-        command = [program or self._kubectl(), f"--kubeconfig={self.kubeconfig(user)}", *arguments]
+        settings = [f"--kubeconfig={self.kubeconfig(user)}", f"--cache-dir={self._at.folder / 'kubectl'}"]
+        command = [program or self._kubectl(), *settings, *arguments]
         return subprocess.run(command, input=manifest, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
     def request(
@@ -164,6 +165,13 @@ class ControlPlane:
             with refusal:
                 return Answer(refusal.code, _parsed(refusal.read()))
 
+    def serves(self, path: str) -> bool:
+        """Whether a GET is answered with 200."""
+        try:
+            return self.request("GET", path).status == 200
+        except (OSError, HTTPException):
+            return False
+
     def audit(self) -> list[dict[str, Any]]:
         """The requests so far, oldest first, as audit events."""
         log = self._at.folder / "audit.log"
@@ -178,13 +186,7 @@ class ControlPlane:
 
     def _has_default_account(self) -> bool:
         """Whether pods can be created: the controllers make the account that they run as."""
-        return self._serves(DEFAULT_ACCOUNT)
-
-    def _serves(self, path: str) -> bool:
-        try:
-            return self.request("GET", path).status == 200
-        except (OSError, HTTPException):
-            return False
+        return self.serves(DEFAULT_ACCOUNT)
 
 
 def _parsed(body: bytes) -> Any:

@@ -10,6 +10,7 @@ from typing import Final
 
 _POLL: Final = 0.05
 _STOP: Final = 5.0
+_UNLESS_ORPHANED: Final = '[ "$PPID" = "$0" ] && exec "$@"'  # who died before setpriv ran sends no signal
 
 
 class ServerError(Exception):
@@ -17,7 +18,7 @@ class ServerError(Exception):
 
 
 class Server:
-    """A program with its log. It dies with whoever started it, where the system has setpriv."""
+    """A program with its log. It dies with the thread that started it, where the system has setpriv."""
 
     def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         """Nothing is started yet."""
@@ -34,7 +35,7 @@ class Server:
     def start(self, *flags: str) -> None:
         """Start it, with further flags this time; what it says is added to its log."""
         setpriv = shutil.which("setpriv")
-        guard = [setpriv, "--pdeathsig", "KILL", "--"] if setpriv else []
+        guard = [setpriv, "--pdeathsig=KILL", "sh", "-c", _UNLESS_ORPHANED, str(os.getpid())] if setpriv else []
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*guard, *self.command, *flags],

@@ -1,0 +1,41 @@
+"""The real control plane, one for all tests that ask for it."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import crds
+from sky_control_plane import Binaries, ControlPlane, NotAtHandError, find, service_account
+
+ROOT = Path(__file__).parents[2]
+SCHEDULER = service_account("sky-system", "sky-scheduler")
+OUTSIDER = service_account("default", "outsider")
+
+
+@pytest.fixture(scope="session")
+def binaries(pytestconfig: pytest.Config) -> Binaries:
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    try:
+        with capture.global_and_fixture_disabled():
+            return find(notice=print)
+    except NotAtHandError as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="session")
+def plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """With our kinds and the scheduler's account, roles and fence; the scheduler itself is not started."""
+    with ControlPlane(binaries, tmp_path_factory.mktemp("plane"), users=[SCHEDULER, OUTSIDER]) as started:
+        for folder in ("deploy/crds", "deploy/base/scheduler"):
+            done = started.kubectl("apply", "-k", str(ROOT / folder))
+            assert done.returncode == 0, done.stderr
+        done = started.kubectl("wait", "--for=condition=established", "crd", "--all", "--timeout=30s")
+        assert done.returncode == 0, done.stderr
+        for kind in crds.KINDS:
+            started.wait_until(
+                partial(started.serves, f"/apis/{crds.GROUP}/{crds.VERSION}/{kind.plural}")
+            )  # 429 at first
+        started.kubectl("get", "quotas")  # a kind that kubectl misses; `quota` it would find in the list that it keeps
+        yield started
