@@ -1,167 +1,19 @@
 """Hypothesis strategies for small clusters as raw objects, and for what happens in them.
 
 Small, so that thousands of examples run quickly, and crowded, so that jobs meet: a few cards, names and labels for all.
-Each example has but some of the oddities that there are, so that most worlds let something happen and what is odd
-meets itself. All is in Kubernetes' own form; what is there at the beginning need not add up, as in any cluster.
+All is in Kubernetes' own form; what is there at the beginning need not add up, as in any cluster.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from sky_core.settings import PREFIX
 from sky_core.testing.objects import GPU, HCA, SPOT, Object, group, job_queue, node, pod, priority_class, queue, quota
-
-T = TypeVar("T")
+from sky_core.testing.themes import ASKS, HOST, NAMES, OFFERS, SPEC, ZONE, Whims
 
 START: Final = "2026-01-01T00:10:00Z"
 """Time for the first cycle: after all objects were created, when some reservations have expired."""
-
-NAMES: Final = ("n0", "n1", "n2", "n3", "n4", "edge")
-SPEC: Final = f"{PREFIX}spec"
-ZONE: Final = f"{PREFIX}zone"
-ASKS: Final[tuple[Object, ...]] = (
-    {GPU: "1"},
-    {GPU: "1", HCA: "1"},
-    {GPU: "2"},
-    {GPU: "2", HCA: "2"},
-    {GPU: "1", "cpu": "2"},
-    {"cpu": "1"},
-    {},
-)
-OFFERS: Final[tuple[Object, ...]] = (
-    {GPU: "1", HCA: "1"},
-    {GPU: "2", HCA: "2"},
-    {GPU: "2"},
-    {GPU: "4", HCA: "4"},
-    {GPU: "2", HCA: "2", "cpu": "4"},
-    {"cpu": "2"},
-)
-
-
-_HOST: Final = "kubernetes.io/hostname"
-_PREFERS_DISK: Final = {
-    "preferredDuringSchedulingIgnoredDuringExecution": [
-        {"weight": 5, "preference": {"matchExpressions": [{"key": "disk", "operator": "Exists"}]}}
-    ]
-}
-_TAINT: Final = {"key": "dedicated", "value": "x"}
-_TOLERATES: Final = [{"key": "dedicated", "operator": "Exists"}]
-_PORT: Final = [{"containerPort": 80, "hostPort": 80}]
-
-
-def _term(key: str = _HOST) -> Object:
-    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "x"}}}
-
-
-def _requires(key: str) -> Object:
-    return {"requiredDuringSchedulingIgnoredDuringExecution": [_term(key)]}
-
-
-THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
-    "crowded nodes": {"node.cards": (1, 2, 8), "node.cpu": ("3",), "node.pods": ("2", "3"), "pod.ports": (_PORT,)},
-    "unfit nodes": {"node.ready": ("False",), "node.unschedulable": (True,)},
-    "taints": {
-        "node.taints": tuple([{**_TAINT, "effect": effect}] for effect in ("NoSchedule", "PreferNoSchedule")),
-        "quota.tolerations": (_TOLERATES,),
-        "pod.tolerations": (_TOLERATES,),
-    },
-    "kinds of cards": {
-        "node.spec": ("h100", ""),
-        "quota.selector": ({SPEC: "a100"}, {SPEC: "h100"}),
-        "pod.selector": ({SPEC: "a100"},),
-    },
-    "zones": {
-        "node.zone": ("roce#s2", "roce#s2", "ib#t1", ""),
-        "node.index": ("1", "7"),
-        "gang.topology": ("true", "false"),
-        "gang.policy": ("required", "preferred"),
-        "gang.patience": ("3s",),
-        "gang.kin": ("k",),
-    },
-    "disks": {
-        "node.disk": ("ssd",),
-        "node.mount": (True,),
-        "quota.affinity": ({"nodeAffinity": _PREFERS_DISK},),
-        "pod.affinity": ({"nodeAffinity": _PREFERS_DISK},),
-        "pod.selector": ({"disk": "ssd"},),
-        "pod.mounts": ("m1",),
-    },
-    "pods near and apart": {
-        "app": ({"app": "x"},),
-        "pod.affinity": (
-            {"podAntiAffinity": _requires(_HOST)},
-            {"podAntiAffinity": _requires(ZONE)},
-            {"podAffinity": _requires(ZONE)},
-        ),
-        "pod.spread": (
-            [{**_term(), "maxSkew": 1}],
-            [{**_term(ZONE), "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}],
-        ),
-    },
-    "quotas near and apart": {
-        "app": ({"app": "x"},),
-        "quota.affinity": (
-            {"quotaAntiAffinity": {"required": [_term()]}},
-            {"quotaAffinity": {"required": [_term()]}},
-            {"quotaAffinity": {"preferred": [{"weight": 3, **_term(ZONE)}]}},
-        ),
-        "pod.wants": ("app=x",),
-        "pod.prefers": ("app=x",),
-    },
-    "queues": {
-        "queue": ({"state": "Closed"}, {"capability": {GPU: "2"}}, {"priority": 1}),
-        "lane": ({"maxRunningJobs": 1}, {"policy": "StrictFIFO"}),
-        "quota.queue": ("a",),
-        "quota.shared": (["a"], ["default"]),
-        "gang.queue": ("a", "a", "nowhere"),
-    },
-    "priorities": {"pod.priority": ("high",), "gang.priority": ("high",)},
-    "parts of gangs": {
-        "gang.least": (1, 2, 5),
-        "gang.roles": ({"worker": 1}, {"master": 1, "worker": 1}),
-        "pod.role": ("worker", "master"),
-        "pod.index": ("0", "3"),
-        "pod.gates": ([{"name": "wait"}],),
-        "pod.requests": ASKS,
-    },
-    "named quotas": {"pod.quota": ("q-0", "q-9"), "quota.static": NAMES[:3]},
-    "what is there": {"pod.fate": ("claims", "claims", "runs", "runs", "strays", "leaves")},
-    "lost places": {"pod.fate": ("runs", "leaves", "ended", "lost", "lost"), "gang.kept": ("20s",)},
-    "spot": {
-        "node.spot": ('{"shared": 1, "exclusive": 1}', '{"shared": 0, "exclusive": 2}'),
-        "gang.spot": (True,),
-        "pod.fate": ("strays", "strays"),
-    },
-}
-"""What may be otherwise than usual, and how; each example draws on a few themes."""
-
-
-class Whims:
-    """One example's choice of themes, and whether each object follows them."""
-
-    def __init__(self, draw: st.DrawFn) -> None:
-        """Draws the themes."""
-        self.draw = draw
-        self._odd: dict[str, tuple[Any, ...]] = {}
-        for theme in draw(st.lists(st.sampled_from(list(THEMES)), max_size=5, unique=True)):
-            for what, values in THEMES[theme].items():
-                self._odd[what] = (*self._odd.get(what, ()), *values)
-
-    def __call__(self, what: str, usual: T) -> T:
-        """The usual value, or as often an odd one."""
-        odd = self._odd.get(what, ())
-        chosen: T = self.draw(st.sampled_from([usual] * len(odd) + [*odd])) if odd else usual
-        return chosen
-
-    def of(self, *values: T) -> T:
-        """One of these."""
-        return self.draw(st.sampled_from(values))
-
-    def upto(self, most: int, least: int = 0) -> int:
-        """A number."""
-        return self.draw(st.integers(least, most))
 
 
 def _given(told: dict[str, Any]) -> dict[str, Any]:
@@ -177,8 +29,8 @@ def machine(whims: Whims, name: str) -> Object:
     labels = {SPEC: whims("node.spec", "a100"), ZONE: whims("node.zone", "roce#s1"), "disk": whims("node.disk", "")}
     return node(
         name,
-        {**amounts, **({SPOT: "2"} if pools else {})},
-        labels={_HOST: name, **_given(labels)},
+        {**amounts, **({SPOT: "4"} if pools else {})},
+        labels={HOST: name, **_given(labels)},
         notes=_given({"node-index": whims("node.index", ""), "spot-pools": pools}),
         conditions=[ready, *([mount] if whims("node.mount", False) else [])],
         taints=whims("node.taints", []),
@@ -239,7 +91,9 @@ class _Scene:
         name = f"b-{self.whims.upto(1)}-{where}"
         if name not in self.quotas:
             spec = declared(self.whims, self.whims.of(*OFFERS))
-            self.quotas[name] = (spec, {"nodeName": where, "tasks": [], "reservedTasks": []})
+            shadow: Object = self.whims("quota.shadow", {})
+            status = {"nodeName": where, "tasks": [], "reservedTasks": [], "shadowResource": shadow}
+            self.quotas[name] = (spec, status)
         return self.quotas[name][1]
 
     def free(self, count: int) -> None:
@@ -249,7 +103,9 @@ class _Scene:
             if not spec or self.whims.upto(3) == 0:
                 spec = declared(self.whims, self.whims.of(*OFFERS))
             static = self.whims("quota.static", "")
-            self.quotas[f"q-{i}"] = ({**spec, "staticBindNode": static} if static else spec, {})
+            shadow: Object = self.whims("quota.shadow", {})
+            status = {"shadowResource": shadow} if shadow else {}
+            self.quotas[f"q-{i}"] = ({**spec, "staticBindNode": static} if static else spec, status)
 
     def member(self, name: str, job: str, requests: Object, gang: str | None) -> None:
         """A pod: waiting, waiting with a claim, or running in a quota, beside one, or no more."""
@@ -317,16 +173,27 @@ def scenes(draw: st.DrawFn) -> list[Object]:
     scene.free(whims.upto(8, 2))
     for job in "gh"[: whims.upto(2, 1)]:
         size = whims.upto(4, 1)
-        requests = {SPOT: "1"} if whims("gang.spot", False) else whims.of(*ASKS[:4])
+        spot = whims("gang.spot", "")
+        requests = {SPOT: spot} if spot else whims.of(*ASKS[:4])
         scene.objects.append(podgroup(whims, job, size))
         for i in range(size):
             scene.member(f"{job}-{i}", job, whims("pod.requests", requests), job)
     for i in range(whims.upto(1)):
         scene.member(f"solo-{i}", f"pod/solo-{i}", whims.of(*ASKS), None)
-    for i in range(whims.upto(1)):
-        foreign = asked(whims, whims.of(*ASKS))
-        scene.objects.append(pod(f"foreign-{i}", scheduler="other", on=whims.of(*names), **foreign))
+    scene.objects += [_foreign(whims, f"foreign-{i}", names) for i in range(whims.upto(1))]
     return scene.written()
+
+
+def _foreign(whims: Whims, name: str, names: Sequence[str]) -> Object:
+    return pod(name, scheduler="other", on=whims.of(*names), **asked(whims, whims.of(*ASKS)))
+
+
+def _born_again(one: Object, number: int) -> Object:
+    """Another pod of this name, waiting for a node."""
+    kept = {key: value for key, value in one["metadata"].items() if key != "deletionTimestamp"}
+    spec = {key: value for key, value in one["spec"].items() if key != "nodeName"}
+    born = {"metadata": {**kept, "uid": f"again-{number}"}, "spec": spec, "status": {"phase": "Pending"}}
+    return {**one, **born}
 
 
 @st.composite
@@ -336,20 +203,24 @@ def timelines(draw: st.DrawFn, objects: Sequence[Object]) -> Object:
     pods = [one["metadata"]["name"] for one in objects if one["kind"] == "Pod"]
     events = []
     for i in range(whims.upto(6)):
-        match whims.of("node", "quota", "pod", *(["delete", "finish", "refuse"] * 2 if pods else [])):
+        match whims.of("node", "quota", "pod", "gone", *(["delete", "finish", "refuse", "again"] if pods else [])):
             case "node":
                 event: Object = {"apply": machine(whims, whims.of(*NAMES))}
             case "quota":
                 event = {"apply": quota(f"q-{whims.upto(9)}", **declared(whims, whims.of(*OFFERS)))}
             case "pod":
-                event = {"apply": pod(f"late-{i}", **asked(whims, whims.of(*ASKS)))}
+                event = {"apply": _foreign(whims, f"late-{i}", NAMES[:3])}
+            case "gone":
+                kind, name = whims.of(("Node", "n0"), ("Quota", "q-0"), ("PodGroup", "g"))
+                event = {"delete": {"kind": kind, "name": name}}
             case "delete":
-                event = {"delete": {"kind": "Pod", "namespace": "default", "name": whims.of(*pods)}}
+                event = {"delete": {"kind": "Pod", "name": whims.of(*pods)}}
             case "finish":
-                phase = whims.of("Succeeded", "Failed")
-                event = {"finish": {"namespace": "default", "name": whims.of(*pods), "phase": phase}}
-            case _:
+                event = {"finish": {"name": whims.of(*pods), "phase": whims.of("Succeeded", "Failed")}}
+            case "refuse":
                 event = {"failNextBind": {"pod": f"default/{whims.of(*pods)}", "status": whims.of(409, 500, 504)}}
+            case _:
+                event = {"apply": _born_again(whims.of(*[one for one in objects if one["kind"] == "Pod"]), i)}
         events.append({"at": f"{whims.upto(12)}s", **event})
     version = "simulation.scheduling.infini-ai.com/v1alpha1"
     return {"apiVersion": version, "kind": "Timeline", "metadata": {"name": "events"}, "events": events}
