@@ -10,24 +10,11 @@ import yaml
 
 from sky_core.api.configuration import read_configuration
 from sky_core.cycle import REGISTRY
+from sky_shell.resources import SEEN
 
 ROOT = Path(__file__).parents[2]
 KUBECTL = Path(sys.executable).with_name("kubectl")
 GROUP = "scheduling.infini-ai.com"
-READ = {
-    ("", "namespaces"),
-    ("", "nodes"),
-    ("", "persistentvolumeclaims"),
-    ("", "persistentvolumes"),
-    ("", "pods"),
-    ("policy", "poddisruptionbudgets"),
-    ("scheduling.k8s.io", "priorityclasses"),
-    (GROUP, "jobqueues"),
-    (GROUP, "nodetopologies"),
-    (GROUP, "podgroups"),
-    (GROUP, "queues"),
-    (GROUP, "quotas"),
-}
 WRITTEN = {
     ("", "pods", "get"),
     (GROUP, "quotas", "get"),
@@ -70,7 +57,7 @@ def verbs(role: dict[str, Any]) -> set[tuple[str, str, str]]:
 
 
 def test_the_scheduler_has_the_verbs_that_it_uses_and_no_others(objects: dict[str, dict[str, Any]]) -> None:
-    reads = {(group, resource, verb) for group, resource in READ for verb in ("list", "watch")}
+    reads = {(kind.group, kind.plural, verb) for kind in SEEN for verb in ("list", "watch")}
     assert verbs(objects["ClusterRole"]) == reads | WRITTEN
     assert verbs(objects["Role"]) == LEASE
     assert len(reads | WRITTEN | LEASE) == 38
