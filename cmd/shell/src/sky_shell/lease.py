@@ -43,7 +43,7 @@ class Terms(msgspec.Struct, frozen=True):
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """Who wants to lead, and how. The identity is this process's alone."""
+    """Who wants to lead, and how. The identity is this process's alone; every renewal has another time of day."""
 
     identity: str
     terms: Terms = Terms()
