@@ -9,7 +9,7 @@ from typing import Final
 
 from skyctl.faults import BROKEN, InputError, UsageError
 from skyctl.help import asked
-from skyctl.terminal import tell
+from skyctl.terminal import discard, tell
 
 COMMANDS: Final = ("simulate", "demo", "bench")
 """Each is the function of its name, in the module of its name."""
@@ -33,6 +33,7 @@ def status(words: Sequence[str]) -> int:
         return 1
     except OSError as error:  # files that can't be read are InputErrors: this is where the answer goes
         tell(f"the answer can't be written: {(error.strerror or str(error)).lower()}")
+        discard()
         return 1
     except KeyboardInterrupt:
         return 128 + signal.SIGINT

@@ -1,5 +1,6 @@
 """What people see beside the answer: one line at a time, on standard error."""
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -34,6 +35,11 @@ def answer(text: str) -> None:
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
     sys.stdout.buffer.flush()
+
+
+def discard() -> None:
+    """Let what could not be written go: else Python tries once more at its end, and complains."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
