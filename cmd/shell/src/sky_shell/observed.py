@@ -66,7 +66,8 @@ class Observed:
                 raise
             finally:
                 if asked.code:  # a cancelled request tells nothing of the server
-                    span.set_attributes({"k8s.request.verb": verb, "http.response.status_code": asked.code})
+                    if asked.code.isdecimal():
+                        span.set_attribute("http.response.status_code", int(asked.code))
                     took = trio.current_time() - began
                     self._requests.labels(verb, to.kind, asked.code).observe(took, exemplar(span))
 
