@@ -19,9 +19,12 @@ kind: Job
 metadata: {name: JOB}
 spec:
   completions: 2
+  backoffLimit: 0
   parallelism: 2
   completionMode: Indexed
   template:
+    metadata:
+      annotations: {sandbox.scheduling.infini-ai.com/ORDER: 0s}
     spec:
       restartPolicy: Never
       nodeName: hollow
@@ -54,9 +57,11 @@ def test_it_is_stamped_with_the_version_that_the_module_pins(plane: ControlPlane
     assert f"{version['major']}.{version['minor']}" in version["gitVersion"]
 
 
-def test_a_job_runs_from_its_pods_to_its_completion(hollow: ControlPlane) -> None:
-    assert hollow.kubectl("create", "-f", "-", manifest=JOB.replace("JOB", "quick")).returncode == 0
-    done = hollow.kubectl("wait", "--for=condition=Complete", "job/quick", "--timeout=30s")
+@pytest.mark.parametrize(("order", "end"), [("finish-after", "Complete"), ("fail-after", "Failed")])
+def test_a_job_runs_from_its_pods_to_the_end_that_is_ordered(hollow: ControlPlane, order: str, end: str) -> None:
+    job = JOB.replace("JOB", order).replace("ORDER", order)
+    assert hollow.kubectl("create", "-f", "-", manifest=job).returncode == 0
+    done = hollow.kubectl("wait", f"--for=condition={end}", f"job/{order}", "--timeout=30s")
     assert done.returncode == 0, done.stderr
 
 
