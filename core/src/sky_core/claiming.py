@@ -55,6 +55,8 @@ def _own(session: Session, job: Job, task: Task, quota: Quota) -> Iterator[Reaso
     """The core's own questions: whose it is, whether it is free for this job, and whether there is room."""
     if job.queue != quota.spec.queue and job.queue not in quota.spec.shared_queues:
         yield Reason(Code.QUOTA_FORBIDDEN, detail=f"belongs to queue {quota.spec.queue}")
+    if quota.pending:
+        yield Reason(Code.INSUFFICIENT_QUOTA, detail="is being written")
     if quota.node is None and any(claim.job != job.id for claim in quota.claims):
         yield Reason(Code.INSUFFICIENT_QUOTA, detail=f"claimed by {quota.claims[0].job}")
     if len(quota.claims) >= CLAIMS:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from sky_core import reservations
-from sky_core.actions import ACTIONS
+from sky_core.actions import ACTIONS, Action
 from sky_core.api.configuration import Registry
 from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
@@ -32,7 +32,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a cycle comes to.
 
     `decisions`: quota writes, evictions, binds, to be performed in this order, a job's binds after its writes are
-    acknowledged. `verdicts`: every job with a task of ours.
+    acknowledged. `verdicts`: every job with a task of ours, but for those for which something sent is unanswered.
     `proposals`: evictions that would free a zone, for jobs that wait for one (plugin rescheduling).
     `cut_short`: some job was tried before its back-off had ended, or is to be, since claims that it might have had were
     given back after its turn. `defects`: what went wrong in us, per job set aside.
@@ -53,6 +53,7 @@ def schedule(
     *,
     survey: MakeSurvey = Classes,
     shelves: Callable[[World], Shelving] = Shelves,
+    actions: Mapping[str, Action] = ACTIONS,
 ) -> tuple[Outcome, Memory]:
     """Decide one cycle. A pure function: the same inputs give the same outcome, byte for byte.
 
@@ -65,13 +66,14 @@ def schedule(
         now: Nanoseconds since 1970; durations and expiries are counted from it.
         survey: How nodes are asked; the test kit passes the naive way.
         shelves: How quotas are found; likewise.
+        actions: What the names in the configuration stand for; who measures them passes them wrapped.
     """
     world.changed.clear()  # whoever keeps a cursor into it does so for one session
     with Statement(world, now) as cycle:
         reservations.settle(cycle, world, sorted(world.quotas), now)
         session = Session(world, memory, policy, now, survey, shelves, cycle.certificates)
         for action in policy.settings.actions:
-            ACTIONS[action](session)
+            actions[action](session)
         outcome = Outcome(
             decisions=cycle.decisions(),
             verdicts=_verdicts(session),
@@ -93,7 +95,8 @@ def default_policy(settings: Settings | None = None) -> Policy:
 
 
 def _verdicts(session: Session) -> dict[JobId, Verdict]:
-    return {id_: _verdict(session, id_) for id_ in session.world.jobs}
+    world = session.world
+    return {id_: _verdict(session, id_) for id_ in world.jobs if id_ not in world.unanswered}
 
 
 def _verdict(session: Session, job: JobId) -> Verdict:
@@ -109,11 +112,13 @@ def _verdict(session: Session, job: JobId) -> Verdict:
 
 
 def _remember(session: Session, decisions: Sequence[Decision]) -> Memory:
-    """The attempts of jobs that wait: those of this cycle, and those that are still backing off."""
+    """The attempts of jobs that wait: those of this cycle, and those that are still backing off, or were left aside."""
     kept: dict[JobId, Attempt] = {}
     for id_, job in session.world.jobs.items():
         standing = session.heard(id_)
         last = session.memory.attempts.get(id_)
+        if last is not None and id_ in session.world.unanswered:
+            kept[id_] = last
         if standing is None:
             continue
         if standing.findings:
@@ -134,9 +139,12 @@ def _is_binding(world: World, job: Job) -> bool:
 
 
 def _is_tried_again(task: Task, refused: int) -> bool:
-    """Whether a task whose Bindings were refused so often has kept its claim or, on spot, was not sent away."""
+    """Whether a task whose Bindings were refused so often has kept its claim or, on spot, was not sent away.
+
+    One that is unanswered may be refused yet.
+    """
     spot = task.state is TaskState.PENDING and task.shape.spot is not None
-    return task.state is TaskState.ALLOCATED_TO_QUOTA or (spot and refused < REFUSALS)
+    return task.state in (TaskState.ALLOCATED_TO_QUOTA, TaskState.BINDING) or (spot and refused < REFUSALS)
 
 
 def _robbed(session: Session, job: JobId) -> bool:

@@ -3,9 +3,10 @@
 from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from sky_core.model import Claim, JobId, NodeName, Quota, QuotaName, Reservation, TaskId
-from sky_core.resources import Resources
+from sky_core.resources import NOTHING, Resources
 
 
 class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -32,6 +33,11 @@ class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             reservations=quota.reservations,
             jobs=jobs,
         )
+
+    def over(self, quota: Quota) -> Quota:
+        """The row once this is written."""
+        claimed = sum((claim.resources for claim in self.claims), NOTHING)
+        return replace(quota, node=self.node, claims=self.claims, claimed=claimed, reservations=self.reservations)
 
 
 class BindTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple
 
 from sky_core import ledger
 from sky_core.decisions import BindTask, Certificate, Decision, EvictTask, WriteQuota
 from sky_core.members import OPEN, roles
-from sky_core.model import Instant, JobId, NodeName, Quota, TaskId, Zone, ZoneId
+from sky_core.model import Instant, JobId, NodeName, TaskId, Zone, ZoneId
 from sky_core.reservations import settled
 from sky_core.resources import NOTHING, Resources
 from sky_core.topology import zone_of
@@ -159,7 +159,7 @@ def _overpromised(world: World, writes: Sequence[WriteQuota]) -> Faults:
     more: dict[NodeName, Resources] = defaultdict(lambda: NOTHING)
     for write in writes:
         old = world.quotas[write.quota]
-        new = _written(old, write)
+        new = write.over(old)
         if old.node is not None:
             more[old.node] -= old.footprint
         if new.node is not None:
@@ -274,11 +274,6 @@ def _kept(world: World, now: Instant) -> set[JobId]:
     """The jobs for which a place is kept once the cycle has settled the quotas."""
     rows = (settled(world, quota, now) for quota in world.quotas.values())
     return {kept.job for row in rows for kept in row.reservations if kept.expires > now}
-
-
-def _written(old: Quota, write: WriteQuota) -> Quota:
-    row = replace(old, node=write.node, claims=write.claims, reservations=write.reservations)
-    return replace(row, claimed=ledger.quota_recount(row))
 
 
 def _names(ids: Iterable[str]) -> str:

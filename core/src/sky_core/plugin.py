@@ -69,8 +69,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     and how many further ones like the largest fit then.
     `area`: to which nodes hop 1 has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
     `spot`: whether spot pods are anywhere; `eviction_cost`: what it would cost to make room for a load on a node;
-    `admitted`: the jobs that were let in in this cycle and have not been refused since; `begun`: whether a member of
-    the job is placed, or a place is kept for one;
+    `admitted`: the jobs that were let in in this cycle and have not been refused since, and those let in before for
+    which something sent is unanswered; `begun`: whether a member of the job is placed, or a place is kept for one;
     `job_share`, `queue_share`: dominant shares in billionths.
     """
 

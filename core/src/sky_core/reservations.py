@@ -57,10 +57,10 @@ def settled(world: World, quota: Quota, now: Instant) -> Quota:
 
 
 def settle(trial: Statement, world: World, quotas: Iterable[QuotaName], now: Instant) -> None:
-    """Begin a cycle, or a repair: settle these quotas, in this order, within the trial."""
+    """Begin a cycle, or a repair: settle these quotas, in this order, within the trial; not while one is written."""
     for name in quotas:
         row = settled(world, world.quotas[name], now)
-        if row is not world.quotas[name]:
+        if row is not world.quotas[name] and not row.pending:
             trial.settle(row)
 
 

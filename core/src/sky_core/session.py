@@ -65,6 +65,7 @@ class Session:
         self.proposals: dict[JobId, Proposal] = {}
         self.tried: list[Job] = []
         self.passed: list[Job] = []
+        self._aside = [world.jobs[id_] for id_ in sorted(world.unanswered) if id_ in world.jobs]
         self.hastened: set[JobId] = set()
         self.defects: list[str] = []
         self._standings: dict[JobId, Standing] = {}
@@ -96,7 +97,7 @@ class Session:
             seat=self._seat,
             spot=self.victims.anywhere,
             eviction_cost=self.victims.cost,
-            admitted=lambda: list(self.going()),
+            admitted=lambda: [*self._aside, *self.going()],
             begun=self.has_begun,
             job_share=self.holdings.job_share,
             queue_share=self.holdings.queue_share,

@@ -65,7 +65,7 @@ class Shelves:
         self._roomy: dict[QueueName, list[QuotaName]] = defaultdict(list)
         self._where: dict[QuotaName, tuple[Shelf, int]] = {}
         shelves: dict[tuple[QuotaSpec, Resources], Shelf] = {}
-        for quota in sorted(world.quotas.values(), key=lambda quota: quota.order):
+        for quota in sorted((quota for quota in world.quotas.values() if not quota.pending), key=lambda q: q.order):
             spec = quota.spec
             queues = dict.fromkeys((spec.queue, *spec.shared_queues))
             if quota.node is not None or spec.static_node is not None or quota.reservations:

@@ -38,6 +38,8 @@ class World:
     nodes' allocatable. `openings` counts, by topic, the changes so far that may let a waiting job in. `anti_affine`
     counts the tasks that keep others away by required anti-affinity, `quotas_apart` the quotas that do.
 
+    `unanswered`: the jobs for which something that we sent is unanswered; nothing is decided for them.
+
     `changed` is a log of nodes whose row, book or lists changed, by whomever; caches hold a cursor into it.
     """
 
@@ -60,6 +62,7 @@ class World:
         self.openings: dict[Topic, int] = dict.fromkeys(Topic, 0)
         self.anti_affine = 0
         self.quotas_apart = 0
+        self.unanswered: frozenset[JobId] = frozenset()
         self.changed: list[NodeName] = []
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []
 

@@ -12,7 +12,9 @@ from sky_core.actions.reclaim import reclaim
 from sky_core.actions.release_quota import release_quota
 from sky_core.session import Session
 
-ACTIONS: Final[Mapping[str, Callable[[Session], None]]] = {
+Action = Callable[[Session], None]
+
+ACTIONS: Final[Mapping[str, Action]] = {
     "allocateJob": allocate_job,
     "allocateZone": allocate_zone,
     "allocateQuota": allocate_quota,

@@ -24,6 +24,8 @@ from sky_core.tally import EXAMPLES, Tally
 def allocate_job(session: Session) -> None:
     """Hop 1 for every job with something to do, in queue and job order."""
     for job in session.turns():
+        if job.id in session.world.unanswered:
+            continue
         session.tried.append(job)
         session.notice_haste(job)
         with session.attempt(job, Rung.ALLOCATE_JOB):

@@ -23,6 +23,7 @@ def _release_empty(session: Session) -> None:
         for name in session.bound_quotas():
             quota = world.quotas[name]
             kept = any(reservation.expires > session.now for reservation in quota.reservations)
-            if quota.node is not None and not (quota.claims or kept or quota.spec.static_node):
+            held = quota.claims or kept or quota.spec.static_node
+            if quota.node is not None and not (held or quota.pending):
                 trial.release_quota(name)
         trial.commit()

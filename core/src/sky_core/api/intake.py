@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from sky_core.api.assumptions import Assumptions
 from sky_core.api.faults import Fault
 from sky_core.api.identity import NAMESPACED, Key
 from sky_core.api.store import Store
@@ -13,6 +14,7 @@ from sky_core.api.upkeep.nodes import NodeUpkeep
 from sky_core.api.upkeep.quotas import QuotaUpkeep
 from sky_core.api.upkeep.tables import settle
 from sky_core.api.upkeep.tasks import TaskUpkeep
+from sky_core.decisions import Decision
 from sky_core.model import JobQueue, Queue, QueueName
 from sky_core.reasons import Topic
 from sky_core.selectors import Labels
@@ -36,8 +38,9 @@ class Intake:
         self._world = World()
         self._store = Store(settings)
         self._coverage = Coverage()
-        self._quotas = QuotaUpkeep(self._store, self._world)
-        self._tasks = TaskUpkeep(self._store, self._world, settings, self._quotas, self._coverage)
+        self._assumed = Assumptions()
+        self._quotas = QuotaUpkeep(self._store, self._world, self._assumed)
+        self._tasks = TaskUpkeep(self._store, self._world, settings, self._quotas, self._coverage, self._assumed)
         self._jobs = JobUpkeep(self._store, self._world, settings, self._tasks)
         self._nodes = NodeUpkeep(self._store, self._world)
 
@@ -49,17 +52,32 @@ class Intake:
         """An object has gone; nothing happens if it was not there. Kinds of the cluster have no namespace."""
         self._store.remove(Key(kind, (namespace or _DEFAULT_NAMESPACE) if kind in NAMESPACED else "", name))
 
+    def assume(self, decision: Decision) -> None:
+        """A decision is on its way: it counts as done although no object shows it, and nobody decides on it again.
+
+        A bind or an eviction is assumed until its pod shows it or is gone; a write until it is forgotten.
+        """
+        self._assumed.add(decision)
+
+    def forget(self, decision: Decision) -> None:
+        """A decision is answered: from here on the objects say what became of it. Nothing happens if they do already.
+
+        For a write, always; for a bind or an eviction, where it was refused.
+        """
+        self._assumed.drop(decision)
+
     def world(self) -> World:
         """The world as of the objects that are there: always the same one, brought up to date.
 
         To be called between cycles, when no trial is open.
         """
-        world, store = self._world, self._store
+        world, store, assumed = self._world, self._store, self._assumed
         dirty = store.drain()
-        if not any(dirty.values()):
+        if not (any(dirty.values()) or assumed.quotas or assumed.tasks):
             return world
+        dirty["Quota"] |= {Key("Quota", "", name) for name in assumed.quotas}
         tied, touched = self._quotas.flush(dirty["Quota"])
-        touched |= self._tasks.flush(dirty, tied)
+        touched |= self._tasks.flush(dirty, tied | assumed.tasks)
         self._jobs.flush(dirty)
         touched |= self._nodes.flush(dirty)
         self._nodes.recount(touched)
@@ -67,6 +85,9 @@ class Intake:
         for key in dirty["PodDisruptionBudget"]:
             self._coverage.rule(key, store.budgets.get(key), world.tasks)
         settle(world.budgets, dict(self._coverage.drain()), lambda key, _: key)
+        assumed.quotas.clear()
+        assumed.tasks.clear()
+        world.unanswered = assumed.jobs(world)
         store.forget(task.shape for task in world.tasks.values())
         return world
 

@@ -108,6 +108,8 @@ def task(
     reading: PodReading,
     *,
     quota: QuotaName | None,
+    bound: NodeName | None,
+    evicted: bool,
     shape: Shape,
     priority: Priority | None,
     wish: Wish,
@@ -118,17 +120,20 @@ def task(
     Args:
         reading: What the pod says.
         quota: The quota whose status names it.
+        bound: The node that we are binding it to.
+        evicted: Whether we are evicting it.
         shape: Its own, with the volumes of its claims.
         priority: Its priority class, if that exists.
         wish: What its PodGroup asks, else what it asks itself.
         settings: How long places are kept.
     """
     row = reading.task
+    deleting = reading.deleting or evicted
     state = observed(
         phase=reading.phase,
-        deleting=reading.deleting,
+        deleting=deleting,
         node=row.node is not None,
-        binding=False,
+        binding=bound is not None,
         claim=quota is not None,
     )
     number, preempts = reading.priority, reading.preempts
@@ -139,9 +144,10 @@ def task(
         state=state,
         shape=shape,
         quota=quota,
+        node=row.node or bound,
         priority=number if number is not None else priority.value if priority else 0,
         preempts=preempts if preempts is not None else priority.preempts if priority else True,
-        evicted=reading.deleting and state in FINISHED,
+        evicted=deleting and state in FINISHED,
         reservation=Duration(seconds * SECOND),
     )
 

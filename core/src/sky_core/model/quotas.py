@@ -72,7 +72,8 @@ BY_NODE: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A container of resources, and who holds what of it. `order` is its natural name (q-2 before q-10).
 
-    `claimed` is the sum of `claims`: a column, so that idle is read off and never stored.
+    `claimed` is the sum of `claims`: a column, so that idle is read off and never stored. `pending`: a write of ours to
+    its status is on its way and laid over it here; until it is answered, nothing is decided on it.
     """
 
     name: QuotaName
@@ -88,6 +89,7 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     reservations: tuple[Reservation, ...] = ()
     epoch: int = 0
     over_allocated: bool = False
+    pending: bool = False
 
     @property
     def capacity(self) -> Resources:
@@ -126,6 +128,10 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def with_reservations(self, reservations: tuple[Reservation, ...]) -> "Quota":
         """With these reservations in the place of its own."""
         return msgspec.structs.replace(self, reservations=reservations)
+
+    def on_its_way(self) -> "Quota":
+        """As it is being written."""
+        return msgspec.structs.replace(self, pending=True)
 
     def on(self, node: NodeName | None) -> "Quota":
         """Bound to this node, or to none."""

@@ -149,7 +149,7 @@ class NaiveShelves:
         """Seen when next looked for."""
 
     def _usable(self, queue: QueueName) -> list[Quota]:
-        quotas = sorted(self._world.quotas.values(), key=lambda quota: quota.order)
+        quotas = sorted((q for q in self._world.quotas.values() if not q.pending), key=lambda quota: quota.order)
         return [quota for quota in quotas if queue == quota.spec.queue or queue in quota.spec.shared_queues]
 
 

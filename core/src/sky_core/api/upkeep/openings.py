@@ -8,15 +8,19 @@ from sky_core.states import ON_NODE
 
 
 def quota_opens(old: Quota | None, new: Quota | None) -> bool:
-    """A quota came, went, was declared anew, left its node, or gave something back. Being taken opens nothing."""
+    """A quota came, went, was declared anew, left its node, or gave something back. Being taken opens nothing.
+
+    While it was being written nobody was let near what is left of it.
+    """
     if old is None or new is None:
         return True
+    answered = old.pending and not new.pending and any(left > 0 for left in (new.capacity - new.claimed).units.values())
     declared = (old.spec, old.shadow, old.static_bound) != (new.spec, new.shadow, new.static_bound)
     left = old.node is not None and new.node != old.node
     kept = {reservation.place for reservation in new.reservations}
     given_back = {claim.task for claim in old.claims} - {claim.task for claim in new.claims}
     ended = any(reservation.place not in kept for reservation in old.reservations)
-    return declared or left or bool(given_back) or ended
+    return declared or left or bool(given_back) or ended or answered
 
 
 def node_opens(old: Node | None, new: Node | None) -> bool:

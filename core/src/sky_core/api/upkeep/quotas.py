@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from sky_core.api.assumptions import Assumptions
 from sky_core.api.identity import Key
 from sky_core.api.store import Store
 from sky_core.api.upkeep.indexes import Index
@@ -15,10 +16,11 @@ from sky_core.world import World
 class QuotaUpkeep:
     """Quotas as the store has them."""
 
-    def __init__(self, store: Store, world: World) -> None:
+    def __init__(self, store: Store, world: World, assumed: Assumptions) -> None:
         """Nothing is there."""
         self._store = store
         self._world = world
+        self._assumed = assumed
         self._claimants: Index[TaskId, QuotaName] = Index()
         self._bound: Index[NodeName, QuotaName] = Index()
 
@@ -34,7 +36,7 @@ class QuotaUpkeep:
         touched: set[NodeName] = set()
         for key in dirty:
             name = QuotaName(key.name)
-            old, new = world.quotas.get(name), self._store.quotas.get(key)
+            old, new = world.quotas.get(name), self._assumed.quota(self._store.quotas.get(key))
             changes[name] = new
             claims, nodes = (_claims(old), _claims(new)), (_node(old), _node(new))
             self._claimants.move(name, *claims)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from sky_core.api import pods, shapes
 from sky_core.api.annotations import NO_WISH
+from sky_core.api.assumptions import Assumptions
 from sky_core.api.faults import Fault
 from sky_core.api.identity import Key
 from sky_core.api.pods import PodReading
@@ -30,13 +31,22 @@ class TaskUpkeep:
     among pods.
     """
 
-    def __init__(self, store: Store, world: World, settings: Settings, quotas: QuotaUpkeep, coverage: Coverage) -> None:
+    def __init__(
+        self,
+        store: Store,
+        world: World,
+        settings: Settings,
+        quotas: QuotaUpkeep,
+        coverage: Coverage,
+        assumed: Assumptions,
+    ) -> None:
         """Nothing is there."""
         self._store = store
         self._world = world
         self._settings = settings
         self._quotas = quotas
         self._coverage = coverage
+        self._assumed = assumed
         self.classes: Mapping[str, Priority] = BUILT_IN
         self.members: Index[JobId, TaskId] = Index()
         self.changed: set[JobId] = set()
@@ -49,7 +59,7 @@ class TaskUpkeep:
     def flush(self, dirty: Mapping[str, set[Key]], tied: Iterable[TaskId]) -> set[NodeName]:
         """Take up changed pods, and those that other changed objects concern. Returns the nodes that this touches.
 
-        `tied` are the pods that came to claim a quota, or ceased to.
+        `tied` are the pods that came to claim a quota, or ceased to, and those of which something else is assumed.
         """
         if dirty["PriorityClass"]:
             self.classes = {**BUILT_IN, **{key.name: one for key, one in self._store.priorities.items()}}
@@ -76,7 +86,11 @@ class TaskUpkeep:
                 self.faults[key] = Fault(str(key), "metadata.uid", f"is that of {first} too")
                 continue
             self._ids[key] = uid
+            self._assumed.seen(uid, reading)
             changes[uid] = self._task(key, reading)
+        for uid, task in changes.items():
+            if task is None:
+                self._assumed.seen(uid, None)
         return changes
 
     def _task(self, key: Key, reading: PodReading) -> Task:
@@ -86,6 +100,8 @@ class TaskUpkeep:
         return pods.task(
             reading,
             quota=self._quotas.claimed_by(reading.task.id),
+            bound=self._assumed.bound(reading.task.id),
+            evicted=self._assumed.evicted(reading.task.id),
             shape=self._store.shape(shapes.with_volumes(shape, volumes)) if volumes else shape,
             priority=self.classes.get(reading.priority_class),
             wish=(group.wish if group else NO_WISH).over(reading.wish),
