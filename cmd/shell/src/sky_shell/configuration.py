@@ -50,21 +50,25 @@ class ConfigurationFile(Generic[T]):
             raise UnusableError(f"{self._path}: byte {error.start} is no UTF-8") from None
 
     async def watch(self, changed: Callable[[T], None]) -> NoReturn:
-        """Tell what the file says each time when that has changed and can be used."""
+        """Look every few seconds."""
         while True:
             await trio.sleep(INTERVAL)
-            before = self._digest
-            try:
-                value = await self.load()
-            except UnusableError as error:
-                if self.fault != str(error):
-                    _log.error("Configuration not taken up", error=str(error))
-                self.fault = str(error)
-                continue
-            if self._digest != before or self.fault is not None:
-                changed(value)
-                _log.info("Configuration taken up", path=str(self._path))
-            self.fault = None
+            await self.look(changed)
+
+    async def look(self, changed: Callable[[T], None]) -> None:
+        """Tell what the file says if that has changed since it was last in use, and can be used."""
+        used = self._digest
+        try:
+            value = await self.load()
+        except UnusableError as error:
+            if self.fault != str(error):
+                _log.error("Configuration not taken up", error=str(error))
+            self.fault, self._digest = str(error), used
+            return
+        if self._digest != used:
+            changed(value)
+            _log.info("Configuration taken up", path=str(self._path))
+        self.fault = None
 
     def _content(self) -> bytes:
         try:
