@@ -5,37 +5,27 @@ from hypothesis import strategies as st
 
 from sky_core import invariants
 from sky_core.api.instants import instant
-from sky_core.api.intake import Intake
 from sky_core.cycle import default_policy, schedule
 from sky_core.memory import Memory
-from sky_core.settings import Settings
 from sky_core.testing.likeness import likeness
 from sky_core.testing.naive import Naive, NaiveShelves
-from sky_core.testing.objects import Object
+from sky_core.testing.objects import Object, world_of
 from sky_core.testing.strategies import START, scenes
-from sky_core.world import World
 
 NOW = instant(START)
 POLICY = default_policy()
 
 
-def taken_in(objects: list[Object]) -> World:
-    intake = Intake(Settings())
-    for one in objects:
-        intake.put(one)
-    return intake.world()
-
-
 @given(scenes())
 def test_what_is_kept_and_counted_decides_as_asking_everybody_each_time(objects: list[Object]) -> None:
-    world = taken_in(objects)
+    world = world_of(objects)
     plain = schedule(world, Memory(), POLICY, NOW, survey=Naive, shelves=NaiveShelves)
     assert schedule(world, Memory(), POLICY, NOW) == plain
 
 
 @given(scenes())
 def test_no_cycle_breaks_an_invariant(objects: list[Object]) -> None:
-    world = taken_in(objects)
+    world = world_of(objects)
     assert invariants.check(world) == ()
     outcome, _ = schedule(world, Memory(), POLICY, NOW)
     assert outcome.defects == ()
@@ -44,7 +34,7 @@ def test_no_cycle_breaks_an_invariant(objects: list[Object]) -> None:
 
 @given(scenes())
 def test_a_cycle_hands_the_world_back_as_it_found_it(objects: list[Object]) -> None:
-    world = taken_in(objects)
+    world = world_of(objects)
     before = likeness(world)
     schedule(world, Memory(), POLICY, NOW)
     assert likeness(world) == before
@@ -54,4 +44,4 @@ def test_a_cycle_hands_the_world_back_as_it_found_it(objects: list[Object]) -> N
 @given(scenes(), st.data())
 def test_the_order_in_which_objects_came_decides_nothing(objects: list[Object], draw: st.DataObject) -> None:
     others = draw.draw(st.permutations(objects))
-    assert schedule(taken_in(objects), Memory(), POLICY, NOW) == schedule(taken_in(others), Memory(), POLICY, NOW)
+    assert schedule(world_of(objects), Memory(), POLICY, NOW) == schedule(world_of(others), Memory(), POLICY, NOW)

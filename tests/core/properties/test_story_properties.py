@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sky_core.api.instants import instant
-from sky_core.api.intake import Intake
 from sky_core.cycle import default_policy, schedule
 from sky_core.memory import Memory
 from sky_core.model import Instant
@@ -14,7 +13,7 @@ from sky_core.simulation.run import run
 from sky_core.simulation.scheduler import Scheduler
 from sky_core.simulation.timeline import Apply, Delete, Event, FailNextBind, Finish, events
 from sky_core.testing.likeness import likeness
-from sky_core.testing.objects import Object
+from sky_core.testing.objects import Object, world_of
 from sky_core.testing.strategies import START, scenes, timelines
 from sky_core.world import World
 
@@ -50,10 +49,7 @@ def happens(cluster: Cluster, event: Event) -> None:
 
 def anew(cluster: Cluster) -> World:
     """A world of the cluster's objects on which no cycle has run."""
-    intake = Intake(Settings())
-    for raw in cluster.objects.values():
-        intake.put(raw)
-    return intake.world()
+    return world_of(cluster.objects.values())
 
 
 @given(stories())

@@ -4,31 +4,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sky_core.api.instants import instant
-from sky_core.api.intake import Intake
 from sky_core.cycle import default_policy
 from sky_core.memory import Memory
 from sky_core.model import Instant, Job, Quota, QuotaName, QuotaSpec, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.session import Session
-from sky_core.settings import Settings
 from sky_core.shelves import Shelves
 from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.survey import ANYWHERE, Classes, Survey
 from sky_core.testing.naive import Naive
-from sky_core.testing.objects import Object
+from sky_core.testing.objects import Object, world_of
 from sky_core.testing.strategies import START, scenes
 from sky_core.world import World
 
 NOW = instant(START)
 STEPS = st.lists(st.sampled_from(["claim", "claim", "ask", "place", "place", "undo"]), min_size=1, max_size=10)
-
-
-def taken_in(objects: list[Object]) -> World:
-    intake = Intake(Settings())
-    for one in objects:
-        intake.put(one)
-    return intake.world()
 
 
 def answers(survey: Survey, world: World, asked: list[Parcel]) -> list[object]:
@@ -110,7 +101,7 @@ class Trial:
 
 @given(scenes(), st.data())
 def test_answers_are_those_of_asking_everybody_and_trying(objects: list[Object], draw: st.DataObject) -> None:
-    world = taken_in(objects)
+    world = world_of(objects)
     with Statement(world, NOW) as statement:
         trial = Trial(world, draw, statement)
         for step in [*draw.draw(STEPS), "ask"]:

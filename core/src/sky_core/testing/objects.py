@@ -1,9 +1,11 @@
 """Kubernetes objects for tests, as they come from a server: a test states what matters to it, the rest is plain."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final, TypeAlias
 
-from sky_core.settings import PREFIX
+from sky_core.api.intake import Intake
+from sky_core.settings import PREFIX, Settings
+from sky_core.world import World
 
 Object: TypeAlias = dict[str, Any]
 GPU: Final = "nvidia.com/gpu"
@@ -12,6 +14,14 @@ SPOT: Final = f"{PREFIX}spot-gpu"
 GROUP_NAME: Final = "scheduling.k8s.io/group-name"
 CREATED: Final = "2026-01-01T00:00:00Z"
 OURS: Final = f"{PREFIX}v1alpha1"
+
+
+def world_of(objects: Iterable[Mapping[str, Any]]) -> World:
+    """The world of these objects."""
+    intake = Intake(Settings())
+    for one in objects:
+        intake.put(one)
+    return intake.world()
 
 
 def meta(name: str, namespace: str | None = None, *, notes: Mapping[str, str] | None = None, **fields: Any) -> Object:
