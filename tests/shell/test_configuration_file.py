@@ -5,12 +5,16 @@ from pathlib import Path
 import pytest
 from structlog.testing import capture_logs
 
-from sky_shell.configuration import BYTES_MAX, ConfigurationFile, UnusableError
+from sky_core.model import SECOND
+from sky_shell.configuration import BYTES_MAX, ConfigurationFile
+from sky_shell.reading.places import File, InputError
+from sky_shell.reading.policy import policy_in
 
 
-def doubled(text: str) -> int:
+def doubled(file: File) -> int:
+    text = file.text
     if not text.strip().isdigit():
-        raise UnusableError(f"line 1: {text.strip()!r} is no number")
+        raise InputError(f"line 1: {text.strip()!r} is no number")
     return 2 * int(text)
 
 
@@ -37,10 +41,10 @@ async def test_a_file_is_read_when_the_process_starts(path: Path) -> None:
 
 async def test_f58_a_file_that_cannot_be_used_stops_the_start(path: Path) -> None:
     path.write_text("one")
-    with pytest.raises(UnusableError, match="line 1: 'one' is no number"):
+    with pytest.raises(InputError, match="line 1: 'one' is no number"):
         await ConfigurationFile(path, doubled).load()
     path.unlink()
-    with pytest.raises(UnusableError, match="No such file"):
+    with pytest.raises(InputError, match="No such file"):
         await ConfigurationFile(path, doubled).load()
 
 
@@ -98,3 +102,19 @@ async def test_f58_a_config_map_that_is_swapped_by_its_link_is_seen(tmp_path: Pa
     (tmp_path / "..new").rename(tmp_path / "..data")
     await watched.look()
     assert watched.taken == [4]
+
+
+async def test_f58_the_place_of_what_is_refused_is_named(path: Path) -> None:
+    kind = "apiVersion: config.scheduling.infini-ai.com/v1alpha1\nkind: SchedulerConfiguration\n"
+    file = ConfigurationFile(path, policy_in)
+    path.write_text(f"{kind}period: 2s\n")
+    assert (await file.load()).settings.period == 2 * SECOND
+    for wrong, place in (
+        ("periods: 2s", "line 3, column 1"),
+        ("plugins:\n- name: none", "line 4, column 3"),
+        ("expressions:\n  qn.order: sum(", "line 4"),
+        ("period: 1s\nperiod: 2s", "line 4"),
+    ):
+        path.write_text(f"{kind}{wrong}\n")
+        with pytest.raises(InputError, match=f"config.yaml, .*{place}"):
+            await file.load()

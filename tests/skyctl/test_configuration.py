@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from sky_shell.reading.places import InputError
 from skyctl.configuration import configured
-from skyctl.faults import InputError
 
 HEAD = "apiVersion: config.scheduling.infini-ai.com/v1alpha1\nkind: SchedulerConfiguration\n"
 

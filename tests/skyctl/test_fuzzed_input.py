@@ -12,8 +12,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from sky_shell.reading.documents import written
 from skyctl.command_line import status
-from skyctl.documents import written
 from skyctl.files import read
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))

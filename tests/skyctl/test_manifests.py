@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from sky_shell.reading.places import InputError
 from skyctl import files
-from skyctl.faults import InputError
 from skyctl.manifests import Manifests, load
 
 NODE = "apiVersion: v1\nkind: Node\nmetadata: {name: NAME}\n"

@@ -8,16 +8,14 @@ from typing import Final, Generic, NoReturn, TypeVar
 import structlog
 import trio
 
+from sky_shell.reading.places import File, InputError
+
 INTERVAL: Final = 5.0
 BYTES_MAX: Final = 1 << 20
 
 T = TypeVar("T")
 
 _log = structlog.get_logger(__name__)
-
-
-class UnusableError(Exception):
-    """A configuration can't be used: what is wrong, and where in it."""
 
 
 class ConfigurationFile(Generic[T]):
@@ -29,8 +27,8 @@ class ConfigurationFile(Generic[T]):
         fault: Why the file as it is now is not in use; None if it is.
     """
 
-    def __init__(self, path: Path, read: Callable[[str], T]) -> None:
-        """`read` turns the text into what it means, or raises `UnusableError`."""
+    def __init__(self, path: Path, read: Callable[[File], T]) -> None:
+        """`read` turns the file into what it means, or raises `InputError`."""
         self.fault: str | None = None
         self._path = path
         self._read = read
@@ -40,14 +38,14 @@ class ConfigurationFile(Generic[T]):
         """What the file says now.
 
         Raises:
-            UnusableError: It can't be read or used.
+            InputError: It can't be read or used.
         """
         content = await trio.to_thread.run_sync(self._content)
         self._digest = hashlib.sha256(content).digest()
         try:
-            return self._read(content.decode())
+            return self._read(File(str(self._path), content.decode()))
         except UnicodeDecodeError as error:
-            raise UnusableError(f"{self._path}: byte {error.start} is no UTF-8") from None
+            raise InputError(f"{self._path}: byte {error.start} is no UTF-8") from None
 
     async def watch(self, changed: Callable[[T], None]) -> NoReturn:
         """Look every few seconds."""
@@ -60,7 +58,7 @@ class ConfigurationFile(Generic[T]):
         used = self._digest
         try:
             value = await self.load()
-        except UnusableError as error:
+        except InputError as error:
             if self.fault != str(error):
                 _log.error("Configuration not taken up", error=str(error))
             self.fault, self._digest = str(error), used
@@ -75,7 +73,7 @@ class ConfigurationFile(Generic[T]):
             with self._path.open("rb") as file:
                 content = file.read(BYTES_MAX + 1)
         except OSError as error:
-            raise UnusableError(f"{self._path} can't be read: {error.strerror or error}") from None
+            raise InputError(f"{self._path} can't be read: {error.strerror or error}") from None
         if len(content) > BYTES_MAX:
-            raise UnusableError(f"{self._path} has more than {BYTES_MAX >> 20} MiB")
+            raise InputError(f"{self._path} has more than {BYTES_MAX >> 20} MiB")
         return content

@@ -7,7 +7,8 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from skyctl.faults import BROKEN, InputError, UsageError
+from sky_shell.reading.places import InputError
+from skyctl.faults import BROKEN, UsageError
 from skyctl.help import asked
 from skyctl.terminal import discard, tell
 

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from sky_core.model import Instant
 from sky_core.simulation.run import run
+from sky_shell.reading.places import File
 from skyctl.configuration import configured
-from skyctl.files import File
 from skyctl.manifests import loaded
 from skyctl.scene import Scene
 from skyctl.simulate import ended

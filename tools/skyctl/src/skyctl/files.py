@@ -3,9 +3,9 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
-from skyctl.faults import InputError
+from sky_shell.reading.places import File, InputError
 
 DASH: Final = "-"
 STDIN: Final = "\0standard input"
@@ -13,13 +13,6 @@ STDIN: Final = "\0standard input"
 SUFFIXES: Final = (".json", ".yaml", ".yml")
 BYTES_MAX: Final = 256 << 20
 """What one file may hold. A hundred thousand pods, as `kubectl get -o yaml` prints them, are less."""
-
-
-class File(NamedTuple):
-    """A file as text. `name` is as it was given, for messages."""
-
-    name: str
-    text: str
 
 
 def files(paths: Iterable[str]) -> Iterator[File]:

@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 from sky_core.api.identity import key_of
 from sky_core.api.kinds import kind_of
 from sky_core.simulation import timeline
-from skyctl.documents import Written, written
-from skyctl.faults import Place
-from skyctl.files import File, files
+from sky_shell.reading.documents import Written, written
+from sky_shell.reading.places import File, Place
+from skyctl.files import files
 
 Object = dict[str, Any]
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from skyctl.faults import InputError, Place
-from skyctl.scalars import integer
-from skyctl.yaml_text import DEPTH_MAX
+from sky_shell.reading.places import InputError, Place
+from sky_shell.reading.scalars import integer
+from sky_shell.reading.yaml_text import DEPTH_MAX
 
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _DEEP: Final = f"it is nested more than {DEPTH_MAX} levels deep, which no manifest is"

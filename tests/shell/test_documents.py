@@ -7,10 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skyctl.documents import written
-from skyctl.faults import InputError
-from skyctl.files import File
-from skyctl.yaml_text import REPEATED_MAX
+from sky_shell.reading.documents import written
+from sky_shell.reading.places import File, InputError
+from sky_shell.reading.yaml_text import REPEATED_MAX
 
 
 def values(text: str, name: str = "f.yaml") -> list[object]:
@@ -165,7 +164,7 @@ def test_json_is_read_back_as_it_was_written_and_so_as_yaml(value: object) -> No
 def test_without_libyaml_the_same_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a: &a [1, on, 'x', {b: ~}]\nc: {<<: {d: 1}, e: *a}\n---\n- !!str 7\n"
     fast = values(text)
-    monkeypatch.setattr("skyctl.yaml_text._PARSER", yaml.SafeLoader)
+    monkeypatch.setattr("sky_shell.reading.yaml_text._PARSER", yaml.SafeLoader)
     assert values(text) == fast
     assert "f.yaml, document 1, line 2" in refusal("a: [\n")
     assert "special characters are not allowed" in refusal("a: \x07")

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from skyctl.faults import InputError, Place
-from skyctl.files import File
-from skyctl.json_text import NotJsonError, json_documents
-from skyctl.yaml_text import YamlReader
+from sky_shell.reading.json_text import NotJsonError, json_documents
+from sky_shell.reading.places import File, InputError, Place
+from sky_shell.reading.yaml_text import YamlReader
 
 _LIST: Final = "List"
 

@@ -11,8 +11,8 @@ import yaml
 from yaml import MarkedYAMLError, events
 from yaml.reader import ReaderError
 
-from skyctl.faults import InputError, Place
-from skyctl.scalars import plain_scalar
+from sky_shell.reading.places import InputError, Place
+from sky_shell.reading.scalars import plain_scalar
 
 DEPTH_MAX: Final = 100
 REPEATED_MAX: Final = 1_000_000
