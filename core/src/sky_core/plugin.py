@@ -6,7 +6,7 @@ comparison is negative, zero or positive, the lesser first; an abstention is Non
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -34,13 +34,13 @@ class Area(msgspec.Struct, frozen=True, gc=False):
 class Parcel:
     """A quota and the tasks that claim it, in rank order: what hop 2 places as one.
 
-    `footprint` is what it takes of a node's quotaIdle; `looks_around`, whether an answer about one node depends on what
-    other nodes hold; `evicts`, whether spot pods may be made to go for it. `direct`: a spot task on its way to a node
-    without a quota; `quota` then only says what it asks. `view` is where a survey notes what it knows of the parcel's
-    class.
+    `footprint` is what it takes of a node's quotaIdle, `load` what its tasks will take of its idle; `looks_around`,
+    whether an answer about one node depends on what other nodes hold; `evicts`, whether spot pods may be made to go
+    for it. `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks. `view` is
+    where a survey notes what it knows of the parcel's class.
     """
 
-    __slots__ = ("direct", "evicts", "footprint", "job", "looks_around", "quota", "tasks", "view")
+    __slots__ = ("direct", "evicts", "footprint", "job", "load", "looks_around", "quota", "tasks", "view")
 
     def __init__(self, *, job: Job, quota: Quota, tasks: tuple[Task, ...], direct: bool = False) -> None:
         """As the rows stand."""
@@ -49,6 +49,7 @@ class Parcel:
         self.tasks = tasks
         self.direct = direct
         self.footprint: Resources = quota.footprint
+        self.load: Resources = sum((task.shape.load for task in tasks if task.node is None), start=NOTHING)
         self.evicts: bool = may_evict(job, quota)
         self.looks_around: bool = quota.spec.looks_around or any(task.shape.looks_around for task in tasks)
         self.view: object = None
@@ -126,8 +127,16 @@ class TQ(msgspec.Struct, frozen=True, kw_only=True):
     best: Callable[[Task, Sequence[Quota]], QuotaName | None] | None = None
 
 
+Sieve = Callable[[Node], bool]
+"""A quick yes: True only for nodes that refuse a parcel for want of room, if at all."""
+
+
 class QN(msgspec.Struct, frozen=True, kw_only=True):
-    """Quota → node, asked for the quota and for every task that claims it."""
+    """Quota → node, asked for the quota and for every task that claims it.
+
+    `sieve` gives, for parcels that are simple enough, the quick form of a plugin's select and predicate: True where
+    every node passes but for room, None where it can't tell. A plugin without one is asked about every node.
+    """
 
     select: ParcelNode | None = None
     pre_predicate: Callable[[Parcel], Reason | None] | None = None
@@ -135,6 +144,7 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
     order: Callable[[Parcel, Node, Field], int] | None = None
     batch_order: Callable[[Parcel, Node, Field], int] | None = None
     best: Callable[[Parcel, Sequence[Node]], NodeName | None] | None = None
+    sieve: Callable[[Parcel], Sieve | Literal[True] | None] | None = None
 
 
 class TN(msgspec.Struct, frozen=True, kw_only=True):
@@ -191,7 +201,7 @@ def registered(functions: Functions) -> dict[str, Callable[..., Any]]:
     for bundle in ("tq", "qn", "tn"):
         part = getattr(functions, bundle)
         for field in part.__struct_fields__:
-            if (function := getattr(part, field)) is not None:
+            if field != "sieve" and (function := getattr(part, field)) is not None:
                 found[f"{bundle}.{_camel(field)}"] = function
     for field in functions.__struct_fields__[3:]:
         if (function := getattr(functions, field)) is not None:

@@ -1,14 +1,14 @@
 """A configuration, compiled: which plugins are enabled with which arguments, and how their answers combine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import msgspec
 
 from sky_core.expressions import DEFAULTS, POINTS, Combination, compile_expression, parse
 from sky_core.memory import Memory
 from sky_core.model import Instant
-from sky_core.plugin import Context, Functions, Plugin, registered
+from sky_core.plugin import Context, Functions, Parcel, Plugin, Sieve, registered
 from sky_core.resources import NOTHING
 from sky_core.settings import Settings
 from sky_core.status import JobQueueStatus
@@ -79,15 +79,31 @@ class Points:
         """Nothing is open yet."""
         self._policy = policy
         self._functions: dict[str, dict[str, Callable[..., Any]]] = {}
+        self._sieves: dict[str, Callable[[Parcel], Sieve | Literal[True] | None] | None] = {}
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def open(self, context: Context) -> None:
         """Open every plugin; it precomputes what it wants for the session."""
-        self._functions = {e.plugin.name: registered(e.open(context)) for e in self._policy.plugins}
+        for enabled in self._policy.plugins:
+            functions = enabled.open(context)
+            self._functions[enabled.plugin.name] = registered(functions)
+            self._sieves[enabled.plugin.name] = functions.qn.sieve
 
     def names(self, point: str) -> tuple[str, ...]:
         """The plugins that are asked at a point."""
         return self._policy.combinations[point].names
+
+    def sieves(self, parcel: Parcel) -> tuple[Sieve, ...] | None:
+        """The quick yes of all plugins that are asked about a node; None where one of them can't tell."""
+        found: list[Sieve] = []
+        for name in dict.fromkeys((*self.names("qn.select"), *self.names("qn.predicate"))):
+            make = self._sieves[name]
+            sieve = make(parcel) if make is not None else None
+            if sieve is None:
+                return None
+            if sieve is not True:
+                found.append(sieve)
+        return tuple(found)
 
     def __getitem__(self, point: str) -> Callable[..., Any]:
         """The function of a point: asks the enabled plugins as the expression says."""

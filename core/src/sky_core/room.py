@@ -22,6 +22,18 @@ def awaited(world: World, node: NodeName, but: Container[TaskId] = ()) -> Resour
     return total
 
 
+def expected(world: World, node: NodeName) -> tuple[Resources, int]:
+    """What all those will take who are awaited on a node, and how many they are."""
+    total, count = NOTHING, 0
+    for name in world.quotas_on.get(node, ()):
+        for claim in world.quotas[name].claims:
+            task = world.tasks.get(claim.task)
+            if task is not None and task.node is None:
+                total += task.shape.load
+                count += 1
+    return total, count
+
+
 def may_evict(job: Job, quota: Quota, more: Resources = NOTHING) -> bool:
     """Whether pods may be evicted for the job's claims on a quota, once it has claimed so much more.
 

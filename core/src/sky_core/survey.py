@@ -13,11 +13,11 @@ from typing import Final, Protocol
 from sky_core.constraints import Effect
 from sky_core.guards import Guards
 from sky_core.model import Node, NodeName, Pool, ZoneId
-from sky_core.plugin import Area, Field, Parcel
+from sky_core.plugin import Area, Field, Parcel, Sieve
 from sky_core.policy import Points
 from sky_core.reasons import Reason
-from sky_core.resources import NOTHING, UNBOUNDED, Resources
-from sky_core.room import awaited
+from sky_core.resources import UNBOUNDED, Resources
+from sky_core.room import expected
 from sky_core.world import World
 
 ANYWHERE: Final = Area()
@@ -83,24 +83,25 @@ class Pairs:
 
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """By arithmetic where the node takes one."""
-        return 0 if self.refusals(parcel, node) else self.room(parcel, node)
+        if self.refusals(parcel, node):
+            return 0
+        single = any(task.shape.ports for task in parcel.tasks) or self.depends(parcel)
+        return 1 if single else max(self.room(parcel, node), 1)
 
     def room(self, parcel: Parcel, node: NodeName) -> int:
-        """How often the parcel fits a node that takes it once."""
-        if any(task.shape.ports for task in parcel.tasks) or self.depends(parcel):
-            return 1
+        """How often the parcel fits a node that refuses it, if at all, for want of room: 0 where it doesn't."""
         world, book = self._world, self._world.books[node]
-        loads = NOTHING
-        for task in parcel.tasks:
-            loads += task.shape.load
-        idle = book.idle - awaited(world, node)
-        pods = (world.nodes[node].pods_max - len(world.present(node))) // max(len(parcel.tasks), 1)
+        if not parcel.direct and not parcel.footprint.fits_in(book.quota_idle):
+            return 0
+        coming, others = expected(world, node)
+        idle = book.idle - coming
+        pods = (world.nodes[node].pods_max - book.pods - others) // max(len(parcel.tasks), 1)
         if parcel.direct:
-            return min(loads.slots_in(idle), pods, self._spot_room(parcel, node))
+            return max(min(parcel.load.slots_in(idle), pods, self._spot_room(parcel, node)), 0)
         room = idle + book.releasing
         if parcel.evicts:
             room += self._frees(node)
-        return min(parcel.footprint.slots_in(book.quota_idle), loads.slots_in(room), pods)
+        return max(min(parcel.footprint.slots_in(book.quota_idle), parcel.load.slots_in(room), pods), 0)
 
     def _spot_room(self, parcel: Parcel, node: NodeName) -> int:
         """How often the task's spot units fit what is left of its pool."""
@@ -143,20 +144,27 @@ class Pairs:
         return order + batch
 
 
-class _View:
-    """What is known of one class: answers by node; for each area that was asked about, its total and a heap."""
-
-    __slots__ = ("answers", "cursor", "heaps", "totals")
-
-    def __init__(self, cursor: int) -> None:
-        self.answers: dict[NodeName, tuple[int, tuple[Reason, ...]]] = {}
-        self.totals: dict[Area, int] = {}
-        self.heaps: dict[Area, list[_Entry]] = {}
-        self.cursor = cursor
-
-
 _Entry = tuple[int, int, NodeName]
 """Negated score, position in index order, node: the least is the best."""
+
+
+class _View:
+    """What is known of one class.
+
+    Slots by node; refusals by node, as far as somebody asked for them; for each area that was asked about its total,
+    and a heap of entries, of which those in `entries` count.
+    """
+
+    __slots__ = ("cursor", "entries", "heaps", "refusals", "sieves", "slots", "totals")
+
+    def __init__(self, cursor: int, sieves: Sequence[Sieve] | None) -> None:
+        self.slots: dict[NodeName, int] = {}
+        self.refusals: dict[NodeName, tuple[Reason, ...]] = {}
+        self.entries: dict[NodeName, _Entry] = {}
+        self.totals: dict[Area, int] = {}
+        self.heaps: dict[Area, list[_Entry]] = {}
+        self.sieves = sieves
+        self.cursor = cursor
 
 
 class Classes:
@@ -190,15 +198,25 @@ class Classes:
         """The nodes of an area in index order."""
         return self._pairs.nodes(area)
 
+    def depends(self, parcel: Parcel) -> bool:
+        """As for each pair."""
+        return self._pairs.depends(parcel)
+
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """From the class's answer; asked anew for a parcel that looks around."""
         view = self._view(parcel)
-        return self._answer(view, parcel, node)[0] if view is not None else self._pairs.slots(parcel, node)
+        return self._slots(view, parcel, node) if view is not None else self._pairs.slots(parcel, node)
 
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """From the class's answer; asked anew for a parcel that looks around."""
         view = self._view(parcel)
-        return self._answer(view, parcel, node)[1] if view is not None else self._pairs.refusals(parcel, node)
+        if view is None:
+            return self._pairs.refusals(parcel, node)
+        if self._slots(view, parcel, node):
+            return ()
+        if node not in view.refusals:
+            view.refusals[node] = self._pairs.refusals(parcel, node)
+        return view.refusals[node]
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Summed once per area, then kept in step with the nodes that change."""
@@ -206,19 +224,16 @@ class Classes:
         if view is None:
             return self._pairs.total(parcel, area)
         if area not in view.totals:
-            view.totals[area] = sum(self._answer(view, parcel, name)[0] for name in self.nodes(area))
+            view.totals[area] = sum(self._slots(view, parcel, name) for name in self.nodes(area))
         return view.totals[area]
 
     def placed(self, parcel: Parcel, node: NodeName) -> None:
-        """One slot less, by what slots mean: the node need not be asked again unless it was the last."""
+        """One slot less, by what slots mean: the node need not be asked again."""
         view = parcel.view if isinstance(parcel.view, _View) else None
         changed = self._world.changed
-        if view is None or any(name != node for name in changed[view.cursor :]):
-            return
-        slots, _ = view.answers.get(node, (0, ()))
-        if slots > 1:
+        if view is not None and view.slots.get(node) and all(name == node for name in changed[view.cursor :]):
             view.cursor = len(changed)
-            self._set(view, parcel, node, slots - 1)
+            self._set(view, parcel, node, view.slots[node] - 1)
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """From a heap by score where scores stand alone, else from all candidates."""
@@ -226,24 +241,18 @@ class Classes:
         if view is None:
             return self._pairs.best(parcel, area)
         if not (self._level and _indifferent(parcel)):
-            world = self._world
-            rows = [world.nodes[name] for name in self.nodes(area) if self._answer(view, parcel, name)[0]]
-            return self._pairs.choose(parcel, rows)
+            nodes = self._world.nodes
+            return self._pairs.choose(parcel, [nodes[n] for n in self.nodes(area) if self._slots(view, parcel, n)])
         heap = view.heaps.get(area)
         if heap is None:
-            heap = [self._entry(parcel, name) for name in self.nodes(area) if self._answer(view, parcel, name)[0]]
+            heap = [self._entry(view, parcel, n) for n in self.nodes(area) if self._slots(view, parcel, n)]
             heapify(heap)
             view.heaps[area] = heap
         while heap:
-            entry = heap[0]
-            if self._answer(view, parcel, entry[2])[0] and entry == self._entry(parcel, entry[2]):
-                return entry[2]
+            if view.entries.get(heap[0][2]) == heap[0]:
+                return heap[0][2]
             heappop(heap)
         return None
-
-    def depends(self, parcel: Parcel) -> bool:
-        """As for each pair."""
-        return self._pairs.depends(parcel)
 
     def _view(self, parcel: Parcel) -> _View | None:
         """The class's view, up to date with the changed nodes; None for a parcel that must be asked about anew."""
@@ -254,46 +263,54 @@ class Classes:
             kind = _kind(parcel)
             view = self._views.get(kind)
             if view is None:
-                view = self._views[kind] = _View(len(self._world.changed))
+                sieves = None if parcel.direct else self._points.sieves(parcel)
+                view = self._views[kind] = _View(len(self._world.changed), sieves)
             parcel.view = view
         changed = self._world.changed
         if view.cursor < len(changed):
             stale = dict.fromkeys(changed[view.cursor :])
             view.cursor = len(changed)
             for node in stale:
-                self._renew(view, parcel, node)
+                if node in view.slots:
+                    self._set(view, parcel, node, self._count(view, parcel, node))
         return view
 
-    def _renew(self, view: _View, parcel: Parcel, name: NodeName) -> None:
-        """Ask a changed node again, as far as anything was made of its old answer."""
-        if name in view.answers:
-            refused = self._pairs.refusals(parcel, name)
-            self._set(view, parcel, name, 0 if refused else self._pairs.room(parcel, name), refused)
+    def _slots(self, view: _View, parcel: Parcel, name: NodeName) -> int:
+        slots = view.slots.get(name)
+        if slots is None:
+            slots = view.slots[name] = self._count(view, parcel, name)
+        return slots
 
-    def _set(self, view: _View, parcel: Parcel, name: NodeName, slots: int, refused: tuple[Reason, ...] = ()) -> None:
-        """Note a node's new answer, and what follows for its areas."""
-        old = view.answers[name]
-        view.answers[name] = (slots, refused)
+    def _count(self, view: _View, parcel: Parcel, name: NodeName) -> int:
+        """Where the sieves let a node through, only its room is asked for."""
         node = self._world.nodes[name]
-        zone = Area(node.spec, ZoneId(node.spec, node.zone)) if node.zone is not None else None
-        for area in (ANYWHERE, Area(node.spec), zone):
-            if area is None:
-                continue
+        if view.sieves is not None and all(sieve(node) for sieve in view.sieves):
+            return self._pairs.room(parcel, name)
+        return self._pairs.slots(parcel, name)
+
+    def _set(self, view: _View, parcel: Parcel, name: NodeName, slots: int) -> None:
+        """Note a changed node's slots, and what follows for its areas."""
+        gained = slots - view.slots[name]
+        view.slots[name] = slots
+        view.refusals.pop(name, None)
+        view.entries.pop(name, None)
+        node = self._world.nodes[name]
+        areas = [ANYWHERE, Area(node.spec)]
+        if node.zone is not None:
+            areas.append(Area(node.spec, ZoneId(node.spec, node.zone)))
+        for area in areas:
             if area in view.totals:
-                view.totals[area] += slots - old[0]
+                view.totals[area] += gained
             if slots and area in view.heaps:
-                heappush(view.heaps[area], self._entry(parcel, name))
+                heappush(view.heaps[area], self._entry(view, parcel, name))
 
-    def _entry(self, parcel: Parcel, name: NodeName) -> _Entry:
-        node = self._world.nodes[name]
-        return (-self._pairs.score(parcel, node, Field((node,))), self._rank[name], name)
-
-    def _answer(self, view: _View, parcel: Parcel, name: NodeName) -> tuple[int, tuple[Reason, ...]]:
-        answer = view.answers.get(name)
-        if answer is None:
-            refused = self._pairs.refusals(parcel, name)
-            answer = view.answers[name] = (0 if refused else self._pairs.room(parcel, name), refused)
-        return answer
+    def _entry(self, view: _View, parcel: Parcel, name: NodeName) -> _Entry:
+        entry = view.entries.get(name)
+        if entry is None:
+            node = self._world.nodes[name]
+            score = self._pairs.score(parcel, node, Field((node,)))
+            entry = view.entries[name] = (-score, self._rank[name], name)
+        return entry
 
 
 def _kind(parcel: Parcel) -> object:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sky_core.kubernetes import node_affinity, pod_affinity, spread
 from sky_core.kubernetes.comers import Comers, comers, crowded, unfit
 from sky_core.model import Node, NodeName, Quota, Task
-from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin
+from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin, Sieve
 from sky_core.reasons import Code, Reason
 from sky_core.resources import NOTHING, Resources
 from sky_core.room import awaited, may_evict
@@ -70,7 +70,25 @@ def open_session(context: Context, _: None) -> Functions:
         book = world.books[node.name]
         return fits(comers((task,)), node) or _short(task.shape.load, book.idle, book.allocatable)
 
-    return Functions(tq=TQ(predicate=quota_for_task), qn=QN(predicate=node_for_parcel), tn=TN(predicate=node_for_task))
+    return Functions(
+        tq=TQ(predicate=quota_for_task),
+        qn=QN(predicate=node_for_parcel, sieve=_sieve),
+        tn=TN(predicate=node_for_task),
+    )
+
+
+def _sieve(parcel: Parcel) -> Sieve | None:
+    """Of tasks that ask for labels at most: ready nodes without taints that have them."""
+    shapes = tuple(dict.fromkeys(task.shape for task in parcel.tasks))
+    if any(s.ports or s.volumes or s.looks_around or s.node_affinity.required is not None for s in shapes):
+        return None
+    selectors = [shape.selector for shape in shapes if shape.selector.requirements]
+
+    def passes(node: Node) -> bool:
+        bare = node.ready and not (node.unschedulable or node.taints)
+        return bare and all(selector.matches(node.labels) for selector in selectors)
+
+    return passes
 
 
 def _nothing(_: NodeName) -> Resources:

@@ -1,6 +1,7 @@
 """Which quotas a pod wants, and which quotas belong together or apart (behaviour.md 7.3)."""
 
 from functools import lru_cache
+from typing import Literal
 
 from sky_core.affinity_cycles import conflict, cycle
 from sky_core.constraints import QuotaTerm
@@ -53,7 +54,7 @@ def open_session(context: Context, _: None) -> Functions:
 
     return Functions(
         tq=TQ(predicate=_quota_for_task, order=_liked),
-        qn=QN(pre_predicate=unplaced, predicate=node_for_quota, batch_order=score),
+        qn=QN(pre_predicate=unplaced, predicate=node_for_quota, batch_order=score, sieve=_sieve),
     )
 
 
@@ -80,6 +81,11 @@ def _why(world: World, quota: Quota, term: QuotaTerm) -> str:
 
 def _text(term: QuotaTerm) -> str:
     return ",".join(map(str, term.selector.requirements)) or "any label"
+
+
+def _sieve(parcel: Parcel) -> Literal[True] | None:
+    """Every node, for a quota without terms of its own; one that others may keep away is asked about each time."""
+    return None if parcel.quota.spec.looks_around else True
 
 
 PLUGIN = Plugin(name="quotaaffinity", open=open_session)

@@ -1,12 +1,10 @@
 """Whether a task and a quota, and a quota and a node, go together (behaviour.md 7.3)."""
 
-from functools import lru_cache
-
 from sky_core.kubernetes import node_affinity, taints
 from sky_core.model import Node, Quota, Task
-from sky_core.plugin import QN, TQ, Context, Functions, Parcel, Plugin
+from sky_core.plugin import QN, TQ, Context, Functions, Parcel, Plugin, Sieve
 from sky_core.reasons import Code, Reason
-from sky_core.resources import NOTHING, Resources
+from sky_core.resources import NOTHING
 from sky_core.selectors import Operator, Selector
 
 
@@ -17,10 +15,6 @@ def open_session(context: Context, _: None) -> Functions:
     def mismatch(key: str, detail: str) -> Reason:
         names_card = key.startswith(spec_labels)
         return Reason(Code.SPEC_MISMATCH if names_card else Code.NODE_SELECTOR_NOT_MATCH, detail=detail)
-
-    @lru_cache(maxsize=64)
-    def footprint(parcel: Parcel) -> Resources:
-        return parcel.footprint
 
     def quota_for_task(task: Task, quota: Quota) -> Reason | None:
         if not (task.shape.selector.requirements and quota.spec.selector.requirements):
@@ -45,7 +39,7 @@ def open_session(context: Context, _: None) -> Functions:
 
     def room(parcel: Parcel, node: Node) -> Reason | None:
         """A quota that the trial has put here already is asked about as if it came."""
-        book, needed, row = world.books[node.name], footprint(parcel), world.quotas.get(parcel.quota.name)
+        book, needed, row = world.books[node.name], parcel.footprint, world.quotas.get(parcel.quota.name)
         idle = book.quota_idle + (row.footprint if row is not None and row.node == node.name else NOTHING)
         if needed.fits_in(idle):
             return None
@@ -58,7 +52,15 @@ def open_session(context: Context, _: None) -> Functions:
             never=not needed.fits_in(book.allocatable),
         )
 
-    return Functions(tq=TQ(predicate=quota_for_task), qn=QN(select=labels, predicate=node_for_quota))
+    return Functions(tq=TQ(predicate=quota_for_task), qn=QN(select=labels, predicate=node_for_quota, sieve=_sieve))
+
+
+def _sieve(parcel: Parcel) -> Sieve | None:
+    """Of a quota without node affinity: nodes without taints that have its labels."""
+    spec = parcel.quota.spec
+    if spec.node_affinity.required is not None:
+        return None
+    return lambda node: not (node.unschedulable or node.taints) and spec.selector.matches(node.labels)
 
 
 def _pinned(selector: Selector) -> dict[str, str]:

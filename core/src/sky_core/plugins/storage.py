@@ -1,9 +1,9 @@
 """Whether the file systems that a pod needs are mounted on the node (behaviour.md 7.3)."""
 
-from typing import Final
+from typing import Final, Literal
 
 from sky_core.model import SECOND, Duration, Node, Quota, Task
-from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin
+from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin, Sieve
 from sky_core.reasons import Code, Reason
 
 TOLERANCE: Final = Duration(90 * SECOND)
@@ -21,12 +21,21 @@ def open_session(context: Context, _: None) -> Functions:
         return _refusal(task.shape.mounts, nodes[where])
 
     return Functions(
-        tq=TQ(predicate=quota_for_task), qn=QN(predicate=_node_for_parcel), tn=TN(predicate=_node_for_task)
+        tq=TQ(predicate=quota_for_task),
+        qn=QN(predicate=_node_for_parcel, sieve=_sieve),
+        tn=TN(predicate=_node_for_task),
     )
 
 
 def _node_for_task(task: Task, node: Node) -> Reason | None:
     return _refusal(task.shape.mounts, node)
+
+
+def _sieve(parcel: Parcel) -> Sieve | Literal[True]:
+    """Every node, for tasks that need no mount."""
+    if not any(task.shape.mounts for task in parcel.tasks):
+        return True
+    return lambda node: _node_for_parcel(parcel, node) is None
 
 
 def _node_for_parcel(parcel: Parcel, node: Node) -> Reason | None:

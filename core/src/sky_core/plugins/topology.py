@@ -8,7 +8,7 @@ from typing import Final, Literal
 import msgspec
 
 from sky_core.model import Job, Node, NodeName, Task
-from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin
+from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin, Sieve
 from sky_core.reasons import Code, Reason
 from sky_core.topology import Layout, homes, zone_of
 from sky_core.zoning import continuous, zoned
@@ -75,11 +75,17 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
         return None if known or not required else Reason(Code.TOPOLOGY_UNKNOWN)
 
     return Functions(
-        qn=QN(predicate=predicate, order=score, best=best),
+        qn=QN(predicate=predicate, order=score, best=best, sieve=_sieve),
         tn=TN(predicate=direct),
         predicate_zone=predicate_zone,
         quota_allocate=gate,
     )
+
+
+def _sieve(parcel: Parcel) -> Sieve | Literal[True]:
+    """Under `required` nodes with a zone, else every node."""
+    topology = parcel.job.topology
+    return (lambda node: node.zone is not None) if topology.on and topology.required else True
 
 
 def _spare_large_zones(context: Context, _: Parcel, node: Node) -> int:
