@@ -9,7 +9,7 @@ from sky_core.model import Claim, JobId, NodeName, Quota, QuotaName, Reservation
 from sky_core.resources import NOTHING, Resources
 
 
-class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """Write this quota's status whole: its node (None: QuotaEmpty), its claims and its reservations.
 
     `jobs`: whose claims it changes; their Bindings wait for its acknowledgement (behaviour.md 5).
@@ -40,7 +40,7 @@ class WriteQuota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return replace(quota, node=self.node, claims=self.claims, claimed=claimed, reservations=self.reservations)
 
 
-class BindTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class BindTask(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """Bind this pod to this node; `quota` is the copy for its annotation (None: spot)."""
 
     task: TaskId
@@ -66,7 +66,7 @@ class Certificate(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     alone: int | None
 
 
-class EvictTask(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class EvictTask(msgspec.Struct, frozen=True, gc=False, kw_only=True, tag=True):
     """Evict this pod, for this job."""
 
     task: TaskId

@@ -21,6 +21,11 @@ class Assumptions:
         self._binds: dict[TaskId, BindTask] = {}
         self._evictions: dict[TaskId, EvictTask] = {}
 
+    @property
+    def all(self) -> tuple[Decision, ...]:
+        """All that is assumed."""
+        return (*self._writes.values(), *self._evictions.values(), *self._binds.values())
+
     def add(self, decision: Decision) -> None:
         """Lay a decision over what is there."""
         match decision:

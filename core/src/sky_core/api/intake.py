@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+from msgspec.structs import replace
+
 from sky_core.api.assumptions import Assumptions
 from sky_core.api.faults import Fault
 from sky_core.api.identity import NAMESPACED, Key
@@ -15,13 +18,20 @@ from sky_core.api.upkeep.quotas import QuotaUpkeep
 from sky_core.api.upkeep.tables import settle
 from sky_core.api.upkeep.tasks import TaskUpkeep
 from sky_core.decisions import Decision
-from sky_core.model import JobQueue, Queue, QueueName
+from sky_core.model import JobId, JobQueue, Queue, QueueName
 from sky_core.reasons import Topic
 from sky_core.selectors import Labels
 from sky_core.settings import Settings
 from sky_core.world import World
 
 _DEFAULT_NAMESPACE = "default"
+
+
+class Counts(msgspec.Struct, frozen=True, kw_only=True):
+    """What in a world depends on what happened on the way: how often something opened, and each job's version."""
+
+    openings: Mapping[Topic, int]
+    versions: Mapping[JobId, int]
 
 
 class Intake:
@@ -65,6 +75,26 @@ class Intake:
         For a write, always; for a bind or an eviction, where it was refused.
         """
         self._assumed.drop(decision)
+
+    @property
+    def assumed(self) -> tuple[Decision, ...]:
+        """The decisions that count as done although no object shows them."""
+        self.world()
+        return self._assumed.all
+
+    @property
+    def counts(self) -> Counts:
+        """How far it has counted."""
+        world = self.world()
+        versions = {id_: job.version for id_, job in world.jobs.items() if job.version}
+        return Counts(openings=dict(world.openings), versions=versions)
+
+    def count_on(self, counts: Counts) -> None:
+        """Go on counting where another intake with the same objects stood."""
+        world = self.world()
+        world.openings.update(counts.openings)
+        for id_, version in counts.versions.items():
+            world.jobs[id_] = replace(world.jobs[id_], version=version)
 
     def world(self) -> World:
         """The world as of the objects that are there: always the same one, brought up to date.
