@@ -27,7 +27,7 @@ def place_spot(session: Session, job: Job, tasks: Sequence[Task]) -> Findings:
         tally = Tally()
         tally.add(job.queue, (beyond,))
         return tally.findings()
-    parcels = [_parcel(session, job, task) for task in sorted(tasks, key=lambda task: task.rank)]
+    parcels = [parcel_of(session, job, task) for task in sorted(tasks, key=lambda task: task.rank)]
     first: Findings = ()
     for area in _areas(session, job, parcels):
         session.standing(job.id).area = area
@@ -93,7 +93,8 @@ def _refusals(session: Session, parcel: Parcel, area: Area) -> Findings:
     return tally.findings()
 
 
-def _parcel(session: Session, job: Job, task: Task) -> Parcel:
+def parcel_of(session: Session, job: Job, task: Task) -> Parcel:
+    """A spot task as a parcel of its own."""
     spec = session.spot_specs.get(task.shape)
     if spec is None:
         request = task.shape.request

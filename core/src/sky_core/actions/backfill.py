@@ -1,5 +1,6 @@
-"""Spot tasks straight onto nodes, gang by gang: they take no quota, evict nobody and reserve nothing."""
+"""Spot tasks straight onto nodes, gang by gang: they take no quota, reserve nothing and, left alone, evict nobody."""
 
+from sky_core.actions.reschedule import reschedule
 from sky_core.direct import place_spot
 from sky_core.members import is_spot
 from sky_core.model import Job
@@ -17,6 +18,7 @@ def backfill(session: Session) -> None:
         if session.standing(job.id).going:
             with session.attempt(job, Rung.BACKFILL):
                 _fill_extras(session, job)
+    reschedule(session)
 
 
 def _fill_needed(session: Session, job: Job) -> None:

@@ -7,8 +7,10 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
+from sky_core import drift
 from sky_core.api.configuration import API_VERSION as CONFIGURATION
 from sky_core.api.configuration import KIND, read_configuration
+from sky_core.api.identity import Key
 from sky_core.api.instants import instant
 from sky_core.cycle import REGISTRY, default_policy
 from sky_core.model import SECOND, Instant, JobId, QuotaName
@@ -117,6 +119,15 @@ class Stage:
         self.cluster.step += 1
         self.cluster.clear_away()
 
+    def repair(self) -> None:
+        """Let quota-fixer do its part."""
+        for mend in drift.plan(self.cluster.world, self.cluster.now):
+            self.cluster.mend_quota(mend)
+
+    def status(self, kind: str, name: str) -> Object:
+        """The status of an object of the cluster's own scope."""
+        return dict(self.cluster.objects[Key(kind, "", name)]["status"])
+
     def claims(self, quota: str) -> list[str]:
         """Who claims a quota."""
         return [claim.name for claim in self.cluster.world.quotas[QuotaName(quota)].claims]
@@ -139,7 +150,7 @@ def tell(*objects: Object, later: tuple[Object, ...] = (), cycles: int = 60, pol
 def configured(**arguments: Mapping[str, object]) -> Policy:
     """The policy with these arguments for these plugins; one that is off by default is on if it is named."""
     names = (*DEFAULT_PLUGINS, *(name for name in arguments if name not in DEFAULT_PLUGINS))
-    plugins = [{"name": name, "args": dict(arguments.get(name, {}))} for name in names]
+    plugins = [{"name": name, **({"args": arguments[name]} if arguments.get(name) else {})} for name in names]
     return read_configuration({"apiVersion": CONFIGURATION, "kind": KIND, "plugins": plugins}, REGISTRY)
 
 
@@ -158,9 +169,9 @@ def ended(name: str, phase: str = "Succeeded") -> Object:
     return {"name": name, "phase": phase}
 
 
-def reborn(raw: Object, uid: str = "second-life") -> Object:
+def reborn(raw: Object, life: int = 2) -> Object:
     """The same pod made again."""
-    return {**raw, "metadata": {**raw["metadata"], "uid": uid}}
+    return {**raw, "metadata": {**raw["metadata"], "uid": f"{raw['metadata']['name']}'s life {life}"}}
 
 
 def cards(count: int) -> Object:
