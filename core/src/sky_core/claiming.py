@@ -186,21 +186,18 @@ class Claimer:
 
     def _moved(self, task: Task, quota: Quota) -> bool:
         """Take a kept quota off a node that can't take its task, if nobody else holds it; else the place is void."""
-        session, trial = self._session, self._trial
         if quota.node is None or quota.spec.static_node is not None:
             return False
+        if not self._usable(task, replace(quota, node=None, claims=())):
+            return False  # not for its node
+        session = self._session
         kept = reservations.returner(session.world, task, quota, session.now)
-        savepoint = trial.savepoint()
-        trial.release_quota(quota.name)
-        if self._usable(task, session.world.quotas[quota.name]):
-            others = [r for r in quota.reservations if r is not kept and r.expires > session.now]
-            if not (quota.claims or others):
-                return True
-            trial.rollback(savepoint)
-            trial.set_reservations(quota.name, tuple(r for r in quota.reservations if r is not kept))
+        others = tuple(other for other in quota.reservations if other is not kept)
+        if quota.claims or any(other.expires > session.now for other in others):
+            self._trial.set_reservations(quota.name, others)
             return False
-        trial.rollback(savepoint)
-        return False
+        self._trial.release_quota(quota.name)
+        return True
 
     def _bound(self, task: Task) -> QuotaName | None:
         world, bounds = self._session.world, self._terms.bounds

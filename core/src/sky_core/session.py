@@ -18,6 +18,7 @@ from sky_core.model import (
     Quota,
     QuotaName,
     QuotaSpec,
+    Reservation,
     Shape,
     Task,
     TaskId,
@@ -74,7 +75,7 @@ class Session:
         self._shelves: Shelving | None = None
         self._kept: tuple[QuotaName, ...] | None = None
         self._kept_jobs: frozenset[JobId] | None = None
-        self._fresh: set[TaskId] = set()
+        self._taken_up: dict[TaskId, Reservation | None] = {}
         self.holdings = Holdings(world)
         self.points = Points(policy)
         pricing = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Pricing)), Pricing())
@@ -184,6 +185,7 @@ class Session:
     def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
         """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""
         kept = reservations.returner(self.world, task, quota, self.now) if quota.reservations else None
+        self._taken_up[task.id] = kept
         if kept is not None:
             trial.set_reservations(quota.name, tuple(other for other in quota.reservations if other is not kept))
         claim = Claim(
@@ -197,19 +199,25 @@ class Session:
             reserved_until=kept.expires if kept is not None else None,
         )
         trial.claim(task, quota.name, claim)
-        self._fresh.add(task.id)
         self.holdings.add(job, task.shape.request)
 
     def give_back(self, trial: Statement, job: Job, task: Task) -> None:
-        """End the task's claim; a quota that is free again is offered again."""
-        if task.quota is not None:
-            self.holdings.add(job, task.shape.request.times(-1))
-            self.shelves.put_back(task.quota)
+        """End the task's claim; a quota that is free again is offered again.
+
+        A place that was taken up in this cycle is kept as before, though its quota is on no node any more.
+        """
         trial.give_back(task)
+        if task.quota is None:
+            return
+        self.holdings.add(job, task.shape.request.times(-1))
+        self.shelves.put_back(task.quota)
+        kept, quota = self._taken_up.get(task.id), self.world.quotas[task.quota]
+        if kept is not None and quota.node is None:
+            trial.set_reservations(quota.name, (*quota.reservations, kept))
 
     def give_back_fresh(self, job: Job) -> None:
         """End the claims that the job made in this cycle: what it was refused for, others may have."""
-        tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ in self._fresh)
+        tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ in self._taken_up)
         self.give_back_tasks(job, [task for task in tasks if task.state is TaskState.ALLOCATED_TO_QUOTA])
 
     def give_back_all(self, job: Job) -> None:

@@ -12,7 +12,7 @@ from sky_core.claiming import Claimer, Terms
 from sky_core.members import OPEN, started
 from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
-from sky_core.placing import needs_one_card, place_needed, refusals
+from sky_core.placing import needs_one_card, place_extra, place_needed, refusals
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.resources import Resources
@@ -77,12 +77,9 @@ def _claim_needed(session: Session, job: Job) -> None:
         first = first or inside
         if _works(session, job, tasks, inside):
             return
-    last = (
-        terms
-        if first is None
-        else replace(first, area=Area(first.area.spec), homes=_homes(session, job), must_place=False)
-    )
-    _settle(session, job, tasks, last)
+    # Nothing is moved unless it is known where to.
+    area = Area(first.area.spec) if first is not None else terms.area
+    _settle(session, job, tasks, replace(terms, area=area))
 
 
 def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> bool:
@@ -125,12 +122,25 @@ def _claim_extras(session: Session, job: Job) -> None:
     terms = Terms(area=standing.area, homes=homes, must_place=True, bounds=rank_bounds(session, job))
     with session.trial() as trial:
         claimer = Claimer(session, trial, job, terms)
-        without = [task for task in tasks if not claimer.claim(task)]
+        without = [task for task in tasks if not (_moves(session, job, task, terms) or claimer.claim(task))]
         trial.commit()
     if without and claimer.unplaced is not None:
         standing.refuse(Rung.ALLOCATE_JOB, refusals(session, claimer.unplaced, terms.area))
     elif without:
         standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
+
+
+def _moves(session: Session, job: Job, task: Task, terms: Terms) -> bool:
+    """Claim the place that is kept for an extra, moved if need be to where hop 2 would take it; False: nothing is."""
+    if not _any_returns(session, [task]):
+        return False
+    with session.trial() as trial:
+        claimed = Claimer(session, trial, job, replace(terms, moves=True)).claim(task)
+        with session.trial() as ahead:
+            if not claimed or place_extra(session, ahead, job, session.world.tasks[task.id]) is not None:
+                return False
+        trial.commit()
+        return True
 
 
 def _any_returns(session: Session, tasks: Sequence[Task]) -> bool:
