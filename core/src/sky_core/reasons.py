@@ -145,6 +145,40 @@ CURES: Final[Mapping[Code, frozenset[Topic]]] = {
 What is the job's own (its pods, its PodGroup) always counts."""
 
 
+HELPED_BY_A_NODE: Final = frozenset(
+    {
+        Code.NODE_SELECTOR_NOT_MATCH,
+        Code.NODE_AFFINITY_NOT_MATCH,
+        Code.QUOTA_AFFINITY_NOT_MATCH,
+        Code.POD_AFFINITY_NOT_MATCH,
+        Code.POD_ANTI_AFFINITY_NOT_MATCH,
+        Code.TOPOLOGY_SPREAD_NOT_MATCH,
+        Code.PORT_CONFLICT,
+        Code.TOO_MANY_PODS,
+        Code.VOLUME_NODE_AFFINITY_NOT_MATCH,
+        Code.TAINT_NOT_TOLERATED,
+        Code.NODE_NOT_READY,
+        Code.NODE_UNSCHEDULABLE,
+        Code.INSUFFICIENT_QUOTA_IDLE,
+        Code.INSUFFICIENT_IDLE,
+        Code.STORAGE_NOT_READY,
+        Code.TOPOLOGY_UNKNOWN,
+        Code.TOPOLOGY_ZONE_INSUFFICIENT,
+        Code.WAITING_FOR_ZONE,
+        Code.SPOT_INSUFFICIENT,
+        Code.EVICTION_BLOCKED,
+    }
+)
+"""What one more node like those there are would help against: refusals by nodes, once there are quotas."""
+
+_BY_NODES: Final = frozenset({Rung.ALLOCATE_ZONE, Rung.ALLOCATE_QUOTA, Rung.BIND, Rung.RECLAIM, Rung.BACKFILL})
+
+
+def helped_by_a_node(verdict: Verdict) -> bool:
+    """Whether a job might start if the cluster had one more node."""
+    return verdict.rung in _BY_NODES and not HELPED_BY_A_NODE.isdisjoint(verdict.codes())
+
+
 def cures(code: Code) -> frozenset[Topic]:
     """The topics whose change makes another attempt worth while."""
     return CURES.get(code, _NODES) | {Topic.JOB}

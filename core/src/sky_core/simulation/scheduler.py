@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from sky_core import invariants, waiting
+from sky_core.api.reports import codes
 from sky_core.cycle import Outcome, schedule
 from sky_core.decisions import BindTask, EvictTask, WriteQuota
 from sky_core.invariants import Violation
 from sky_core.memory import Memory
 from sky_core.model import Instant, JobId
 from sky_core.policy import Policy, reconcile
-from sky_core.reasons import Code, Verdict
+from sky_core.reasons import Verdict
 from sky_core.simulation.cluster import Cluster
 from sky_core.simulation.report import Bind, Eviction, QuotaWritten, Told
 from sky_core.status import JobQueueStatus, waits_for_zone
@@ -82,7 +83,7 @@ class Scheduler:
                 cluster.report_job_queue(name, report)
                 self._reported[name] = report
         news = [
-            Told(job=world.jobs[id_].key, rung=verdict.rung, codes=_codes(verdict))
+            Told(job=world.jobs[id_].key, rung=verdict.rung, codes=codes(verdict))
             for id_, verdict in outcome.verdicts.items()
             if _differs(self.verdicts.get(id_), verdict)
         ]
@@ -107,10 +108,5 @@ class Scheduler:
         self.violations += [f"cycle {cluster.step}: {v.invariant}: {v.object}: {v.fault}" for v in violations]
 
 
-def _codes(verdict: Verdict) -> tuple[Code, ...]:
-    """What it says. That a job backs off is no news (behaviour.md 7.6)."""
-    return tuple(code for code in verdict.codes() if code is not Code.BACKING_OFF)
-
-
 def _differs(old: Verdict | None, new: Verdict) -> bool:
-    return old is None or (old.rung, set(_codes(old))) != (new.rung, set(_codes(new)))
+    return old is None or (old.rung, set(codes(old))) != (new.rung, set(codes(new)))
