@@ -210,7 +210,7 @@ async def test_f46_a_leader_that_is_gone_is_followed_when_its_time_is_over(
     assert 15 <= trio.current_time() - last <= 17.4
 
 
-@pytest.mark.parametrize("failing", [0, 500, 403])
+@pytest.mark.parametrize("failing", [0, 500, 403, 429])
 async def test_f15_a_leader_that_cannot_renew_ends_its_work_ten_seconds_after_it_last_asked(
     nursery: trio.Nursery, autojump_clock: MockClock, failing: int
 ) -> None:

@@ -1,5 +1,6 @@
 """HTTP, served by hypercorn on trio until the process stops."""
 
+import logging
 from typing import Final
 
 import trio
@@ -33,4 +34,5 @@ async def serve(
     config.graceful_timeout = GRACE_SECONDS
     config.h11_max_incomplete_size = HEAD_BYTES_MAX
     config.include_server_header = False
+    config.errorlog = logging.getLogger("hypercorn.error")
     await hypercorn(application, config, shutdown_trigger=stop.wait, task_status=task_status)

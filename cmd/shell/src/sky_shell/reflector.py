@@ -20,7 +20,7 @@ from sky_shell.transport import Lines, Transport, TransportError
 SILENCE: Final = 90.0
 """Seconds without an event or bookmark after which a watch is broken off; a server sends a bookmark every 60 s."""
 SHORT: Final = 1.0
-"""A watch that ends earlier than this, and without an event, has failed; one that lives longer is established."""
+"""A watch that ends earlier than this has failed, or its server would be asked without a pause."""
 WATCH_SECONDS: Final = (300, 600)
 """For how long a watch is asked for: at random, so that those of many processes don't end together."""
 
@@ -152,6 +152,7 @@ class Reflector:
             "timeoutSeconds": str(self._random.randint(*WATCH_SECONDS)),
         }
         self._is_established = False
+        opened = trio.current_time()
         with trio.move_on_after(SILENCE) as opening:
             async with self._transport.stream(self.resource.collection(), query=query) as lines:
                 opening.deadline = float("inf")
@@ -162,7 +163,7 @@ class Reflector:
                     self._tell(got)
         if opening.cancelled_caught:
             raise StopError(Ending.SILENT, f"no watch was to be had within {SILENCE:.0f} s")
-        raise StopError(Ending.ENDED if self._is_established else Ending.SHORT)
+        raise StopError(Ending.ENDED if trio.current_time() >= opened + SHORT else Ending.SHORT)
 
     def _establish(self) -> None:
         if self._ending is not None:
