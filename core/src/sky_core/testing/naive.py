@@ -18,7 +18,6 @@ from sky_core.model import (
     QueueName,
     Quota,
     QuotaName,
-    QuotaSpec,
     Shape,
     Task,
     TaskId,
@@ -113,9 +112,11 @@ class NaiveShelves:
     """A `Shelving` that looks through all quotas each time."""
 
     def __init__(self, world: World) -> None:
-        """Only the numbers of shelves are kept, by which a job counts what it took of each."""
+        """Only the numbers of shelves are kept, by which a job counts what it took of each, and their order."""
         self._world = world
-        self._numbers: dict[tuple[QuotaSpec, Resources], int] = {}
+        quotas = sorted(world.quotas.values(), key=lambda quota: quota.order)
+        shapes = dict.fromkeys((quota.spec, quota.shadow) for quota in quotas if not _has_place(quota))
+        self._numbers = {shape: number for number, shape in enumerate(shapes)}
 
     def homes(self, queue: QueueName, _request: Resources) -> list[QuotaName]:
         """Those that have a place, or will."""
@@ -129,7 +130,7 @@ class NaiveShelves:
                 continue
             number = self._numbers.setdefault((quota.spec, quota.shadow), len(self._numbers))
             shelves.setdefault(number, Shelf(number, quota.spec, quota.shadow)).names.append(quota.name)
-        return list(shelves.values())
+        return [shelves[number] for number in sorted(shelves)]
 
     def head(self, shelf: Shelf) -> Quota | None:
         """The first that is free still."""
