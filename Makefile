@@ -1,5 +1,5 @@
 # Everything lives in .venv. `make demo` and `make test` set it up by themselves.
-PROJECTS := core/pyproject.toml cmd/shell/pyproject.toml tools/control-plane/pyproject.toml tools/sandbox/pyproject.toml tools/skyctl/pyproject.toml
+PROJECTS := core/pyproject.toml cmd/scheduler/pyproject.toml cmd/shell/pyproject.toml tools/control-plane/pyproject.toml tools/sandbox/pyproject.toml tools/skyctl/pyproject.toml
 BIN := .venv/bin
 
 .PHONY: demo test check format diagram crds lock clean help
