@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 import trio
+from structlog.testing import capture_logs
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from sky_shell.lease import Candidate, Election, Leadership, LostError, Terms, unique_identity
@@ -408,13 +409,27 @@ async def test_f56_when_the_work_fails_the_lease_is_released_and_the_error_told(
     assert server.holder == ""
 
 
+async def test_a_lease_that_can_be_read_but_not_written_is_complained_about_once(
+    nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    server = Cabinet()
+    server.loses_answers = 5
+    server.put = lambda lease: None  # type: ignore[method-assign]
+    with capture_logs() as logs:
+        nursery.start_soon(Process(server, "a").run)
+        await trio.sleep(8)
+    assert [log["event"] for log in logs] == ["Lease can't be had"]
+
+
 async def test_why_the_lease_cannot_be_had_is_told(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     server = Cabinet()
     server.failing = 403
     process = Process(server, "a")
-    nursery.start_soon(process.run)
-    await trio.sleep(10)
+    with capture_logs() as logs:
+        nursery.start_soon(process.run)
+        await trio.sleep(10)
     assert process.election.fault == "403 not now"
+    assert [log["event"] for log in logs] == ["Lease can't be had"]
     server.failing = None
     await process.leads.wait()
     assert process.election.fault is None

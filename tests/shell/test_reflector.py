@@ -363,7 +363,7 @@ async def test_f20_a_kind_that_is_missing_at_the_start_is_waited_for_with_its_re
     play = Play(nursery, QUOTAS)
     (await play.asked()).answer(404, b"404 page not found\n")
     await wait_all_tasks_blocked()
-    assert play.reflector.fault == "the server has no such kind: 404 404 page not found"
+    assert play.reflector.fault == "the server has no such kind: 404 page not found"
     assert not play.reflector.synced.is_set()
     await play.list("5")
     await play.watch("5")

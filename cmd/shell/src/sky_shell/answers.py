@@ -49,7 +49,8 @@ class Status(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """For people."""
-        return f"{self.code} {self.message or self.reason}".strip()
+        said = self.message or self.reason
+        return said if said.startswith(str(self.code)) else f"{self.code} {said}".strip()
 
 
 _STATUS: Final = msgspec.json.Decoder(Status)

@@ -209,16 +209,20 @@ class Election:
                 lease = await self._store.read(ANSWER_SECONDS) or self._store.none()
                 if lease.spec != seen:
                     seen, since = lease.spec, trio.current_time()
+                leadership = await self._take(lease) if trio.current_time() >= since + self._belief(lease) else None
                 self.fault = None
-                if trio.current_time() >= since + self._belief(lease):
-                    sent = trio.current_time()
-                    taken = await self._store.write(lease.saying(self._candidate.holding(lease), None), ANSWER_SECONDS)
-                    return Leadership(self._store, self._candidate, taken, sent)
+                if leadership is not None:
+                    return leadership
             except LeaseError as error:
                 if self.fault is None:
                     _log.warning("Lease can't be had", error=str(error))
                 self.fault = str(error)
             await trio.sleep(terms.retry * self._random.uniform(1.0, JITTER))
+
+    async def _take(self, lease: Lease) -> Leadership:
+        sent = trio.current_time()
+        taken = await self._store.write(lease.saying(self._candidate.holding(lease), None), ANSWER_SECONDS)
+        return Leadership(self._store, self._candidate, taken, sent)
 
     def _belief(self, lease: Lease) -> float:
         """For how long a record that stays the same is believed."""
