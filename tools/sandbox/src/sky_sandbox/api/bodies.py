@@ -1,0 +1,109 @@
+"""Objects as clients send them and as the storage keeps them: without what their kind knows, in its words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from sky_core.simulation.objects import Object, part
+from sky_sandbox.api.kinds import Kind
+from sky_sandbox.api.refusals import bad_request, unsupported
+from sky_sandbox.api.requests import Request
+from sky_sandbox.objects.events import kept, viewed
+
+
+def read(kind: Kind, raw: Mapping[str, Any], *, name: str = "", namespace: str = "") -> dict[str, Any]:
+    """A client's object as the storage would keep it.
+
+    Raises:
+        Refusal: It is of another kind than its path says, or of another name or namespace.
+    """
+    said = (raw.get("apiVersion"), raw.get("kind"))
+    if said != (kind.api_version, kind.kind) and (kind.custom or any(said)):
+        raise bad_request(
+            f"the API version and kind in the data ({said[0]}, {said[1]}) do not match "
+            f"the expected ({kind.api_version}, {kind.kind})"
+        )
+    metadata = part(raw, "metadata")
+    if name and metadata.get("name", name) != name:
+        raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
+    if kind.namespaced:
+        if metadata.get("namespace") not in {None, "", namespace}:
+            raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+        metadata = {**metadata, "namespace": namespace}
+    body = {**raw, "metadata": metadata}
+    bare = {key: value for key, value in body.items() if key not in {"apiVersion", "kind"}}
+    return dict(kept(kind, bare if kind.custom else _without_nulls(bare)))
+
+
+def seen(kind: Kind, raw: Object) -> dict[str, Any]:
+    """A stored object as clients see it."""
+    return {"apiVersion": kind.api_version, "kind": kind.kind, **viewed(kind, raw)}
+
+
+class Preconditions(msgspec.Struct, frozen=True, rename="camel"):
+    """What must be true of an object for a write to be done."""
+
+    uid: str | None = None
+    resource_version: str | None = None
+
+    def broken_by(self, raw: Object) -> str:
+        """What is not true of it; empty if all is."""
+        metadata = raw["metadata"]
+        for field, wanted in (("UID", self.uid), ("ResourceVersion", self.resource_version)):
+            has = metadata["uid" if field == "UID" else "resourceVersion"]
+            if wanted is not None and wanted != has:
+                return f"Precondition failed: {field} in precondition: {wanted}, {field} in object meta: {has}"
+        return ""
+
+
+class DeleteOptions(msgspec.Struct, frozen=True, rename="camel"):
+    """How an object is to be deleted; seconds of grace as its kind has them if none are given."""
+
+    grace_period_seconds: int | None = None
+    preconditions: Preconditions = Preconditions()
+    propagation_policy: str | None = None
+    dry_run: tuple[str, ...] = ()
+
+    @property
+    def is_trial(self) -> bool:
+        """Whether it shall only be looked at what would happen."""
+        return bool(self.dry_run)
+
+
+def delete_options(request: Request) -> DeleteOptions:
+    """The options of a deletion: the body, and the query where the body has none.
+
+    Raises:
+        Refusal: They cannot be read, or the garbage collector is asked for.
+    """
+    query = {name: request.query[name] for name in ("propagationPolicy",) if request.query.get(name)}
+    if request.query.get("gracePeriodSeconds"):
+        query["gracePeriodSeconds"] = request.query["gracePeriodSeconds"]
+    if request.query.get("dryRun"):
+        return converted({**query, "dryRun": [request.query["dryRun"]]})
+    return converted(query | (request.json_object() if request.body else {}))
+
+
+def converted(raw: Mapping[str, Any]) -> DeleteOptions:
+    """The options that an object states.
+
+    Raises:
+        Refusal: It is none, or the garbage collector is asked for.
+    """
+    try:
+        found = msgspec.convert({k: v for k, v in raw.items() if v is not None}, DeleteOptions, strict=False)
+    except msgspec.ValidationError as error:
+        raise bad_request(f"DeleteOptions: {error}") from None
+    if found.propagation_policy == "Foreground":
+        raise unsupported("collect garbage, so a deletion cannot wait for dependents; use --cascade=background")
+    return found
+
+
+def _without_nulls(value: Any) -> Any:
+    """As Go reads it: a null is an absent field. In a list it stays."""
+    if isinstance(value, dict):
+        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_without_nulls(inner) for inner in value]
+    return value

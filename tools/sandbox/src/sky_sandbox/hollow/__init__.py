@@ -1,0 +1,1 @@
+"""Who is in the cluster: nodes that are ready, kubelets that run pods without running anything, and controllers."""

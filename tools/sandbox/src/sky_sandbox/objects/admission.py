@@ -1,0 +1,100 @@
+"""The core kinds on their way in: defaults that others rely on, and rules that a cluster would hold them to.
+
+A kind that is not here has neither.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sky_core.api import budgets
+from sky_core.api.faults import Invalid
+from sky_core.simulation.objects import part
+from sky_sandbox.api.refusals import Cause
+from sky_sandbox.objects import definitions, events, pods
+from sky_sandbox.objects.case import Admit, Case, Object
+
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
+
+_PRIORITY_MAX: Final = 1_000_000_000
+_MICRO_TIME: Final = re.compile(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{6}(Z|[+-][0-9:]{5})", re.ASCII)
+
+
+def admitted(raw: dict[str, Any], case: Case) -> Object:
+    """What becomes of an object that comes in.
+
+    Raises:
+        Refusal: It may not.
+    """
+    admit = definitions.admit_custom if case.kind.custom else ADMIT.get(case.kind.kept_as)
+    return raw if admit is None else admit(raw, case)
+
+
+def _node(raw: dict[str, Any], case: Case) -> Object:
+    """A new node is not ready until somebody says that it is."""
+    if case.old is not None:
+        return raw
+    taints = [one for one in part(raw, "spec").get("taints", ()) if one.get("key") != NOT_READY]
+    return {**raw, "spec": {**part(raw, "spec"), "taints": [*taints, {"key": NOT_READY, "effect": "NoSchedule"}]}}
+
+
+def _namespace(raw: dict[str, Any], case: Case) -> Object:
+    metadata = raw["metadata"]
+    labels = {**metadata.get("labels", {}), NAMESPACE_LABEL: case.name}
+    raw = {**raw, "metadata": {**metadata, "labels": labels}}
+    return raw if case.old else {**raw, "spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}
+
+
+def _priority_class(raw: dict[str, Any], case: Case) -> Object:
+    value = raw.get("value", 0)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise case.unreadable("value must be an integer")
+    if case.old is not None and value != case.old["value"]:
+        raise case.invalid_at("value", "Forbidden: may not be changed in an update", "FieldValueForbidden")
+    if value > _PRIORITY_MAX and not case.name.startswith("system-"):
+        raise case.invalid_at(
+            "value", f"Forbidden: maximum allowed value of a user defined priority is {_PRIORITY_MAX}"
+        )
+    return {"preemptionPolicy": "PreemptLowerPriority", **raw, "value": value}
+
+
+def _lease(raw: dict[str, Any], case: Case) -> Object:
+    spec = part(raw, "spec")
+    for name in ("acquireTime", "renewTime"):
+        if spec.get(name) is not None and not _MICRO_TIME.fullmatch(str(spec[name])):
+            raise case.unreadable(f'parsing time "{spec[name]}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse')
+    causes = []
+    if spec.get("leaseDurationSeconds") is not None and spec["leaseDurationSeconds"] <= 0:
+        causes.append(Cause("spec.leaseDurationSeconds", "must be greater than 0"))
+    if spec.get("leaseTransitions") is not None and spec["leaseTransitions"] < 0:
+        causes.append(Cause("spec.leaseTransitions", "must be greater than or equal to 0"))
+    if causes:
+        raise case.invalid(*causes)
+    return raw
+
+
+def _budget(raw: dict[str, Any], case: Case) -> Object:
+    try:
+        budgets.read(raw)
+    except Invalid as error:
+        raise case.invalid_at(error.field, error.fault) from None
+    return raw if case.old else {**raw, "status": {}}
+
+
+def _pending(raw: dict[str, Any], case: Case) -> Object:
+    return raw if case.old else {**raw, "status": {"phase": "Pending"}}
+
+
+ADMIT: Final[Mapping[str, Admit]] = {
+    "pods": pods.admit,
+    "nodes": _node,
+    "namespaces": _namespace,
+    "persistentvolumes": _pending,
+    "persistentvolumeclaims": _pending,
+    "priorityclasses.scheduling.k8s.io": _priority_class,
+    "leases.coordination.k8s.io": _lease,
+    "poddisruptionbudgets.policy": _budget,
+    events.RESOURCE: events.admit,
+    definitions.RESOURCE: definitions.admit,
+}

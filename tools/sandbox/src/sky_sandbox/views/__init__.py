@@ -1,0 +1,1 @@
+"""How objects are shown: as JSON, as tables for people, and as the descriptions that kubectl asks for."""
