@@ -15,7 +15,7 @@ from sky_shell.bridge import bridge
 from sky_shell.testing.loopback import Exchange, loopback
 from sky_shell.transport import TransportError
 
-SOON = 5.0
+SOON = 20.0
 
 
 async def answering(exchange: Exchange) -> None:

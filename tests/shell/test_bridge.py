@@ -15,7 +15,7 @@ from sky_shell.testing.loopback import Exchange, Handler, loopback
 from sky_shell.transport import FencedError, Transport, TransportError, fence
 
 POD = "/api/v1/namespaces/default/pods/p"
-SOON = 5.0
+SOON = 20.0
 
 
 def named(server: str, token: str = "") -> Load:

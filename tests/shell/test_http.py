@@ -13,7 +13,7 @@ from sky_shell.http import serve
 from sky_shell.metrics import metrics_page
 from sky_shell.pages import Answer, Application, Request, pages
 
-SOON = 10.0
+SOON = 20.0
 
 
 async def asked(address: str, target: str, method: str = "GET", **headers: str) -> tuple[h11.Response, bytes]:

@@ -19,7 +19,7 @@ from sky_shell.observed import Observed
 from sky_shell.reflector import Reflector
 from sky_shell.resources import EVENTS, LEASES, PODS, QUOTAS, SEEN, Resource, Target, target
 from sky_shell.testing.script import Script
-from sky_shell.transport import TransportError
+from sky_shell.transport import Transport, TransportError
 
 
 class Nowhere:
@@ -64,7 +64,7 @@ def test_the_kinds_that_a_world_is_made_of_are_those_that_the_core_reads() -> No
 async def test_requests_are_timed_by_verb_kind_and_code(nursery: trio.Nursery, autojump_clock: MockClock) -> None:
     registry = CollectorRegistry()
     server = Script()
-    transport = Observed(server, ShellMetrics(registry, "0.1").requests)
+    transport: Transport = Observed(server, ShellMetrics(registry, "0.1").requests)
 
     async def ask() -> None:
         await transport.request("GET", PODS.collection())
@@ -101,7 +101,7 @@ async def test_requests_of_a_trace_are_spans_in_it_and_others_make_none(
     monkeypatch.setattr(observed, "_tracer", tracer)
     registry = CollectorRegistry()
     server = Script()
-    transport = Observed(server, ShellMetrics(registry, "0.1").requests)
+    transport: Transport = Observed(server, ShellMetrics(registry, "0.1").requests)
 
     async def answer() -> None:
         for status in (200, 201):
