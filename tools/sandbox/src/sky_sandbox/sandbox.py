@@ -19,6 +19,9 @@ from sky_sandbox.hollow.orders import Habits
 from sky_sandbox.state import new_server
 from sky_shell.transport import Response, TransportError
 
+PROMPT: Final = Habits()
+"""Kubelets that start and stop pods at once."""
+
 _REASONS: Final = {
     429: "TooManyRequests", 500: "InternalError", 503: "ServiceUnavailable", 504: "Timeout", 409: "Conflict",
     403: "Forbidden", 401: "Unauthorized", 404: "NotFound", 410: "Expired", 422: "Invalid", 400: "BadRequest",
@@ -104,7 +107,7 @@ class Sandbox:
 
 @asynccontextmanager
 async def open_sandbox(
-    start: Instant, *, server: Server | None = None, habits: Habits | None = Habits()
+    start: Instant, *, server: Server | None = None, habits: Habits | None = PROMPT
 ) -> AsyncIterator[Sandbox]:
     """A sandbox for as long as the context is open, whose clock shows `start` first.
 

@@ -1,6 +1,7 @@
 """The sandbox on a port of this machine, in plain HTTP/1.1.
 
-A client shows the token as a bearer token, or as the first part of every path: kubectl sends no bearer token without TLS.
+A client shows the token as a bearer token, or as the first part of every path, since kubectl sends the former over TLS
+alone.
 """
 
 import hmac

@@ -103,14 +103,12 @@ def _message(data: Any, fields: _Message) -> dict[str, Any]:
 
 
 def _value(value: Any, of: str | _Message) -> Any:
-    match of:
-        case "text":
-            return bytes(value).decode()
-        case "int":
-            return value - 2**64 if value >= 2**63 else value
-        case "bool":
-            return bool(value)
-    assert not isinstance(of, str)
+    if of == "text":
+        return bytes(value).decode()
+    if of == "int":
+        return value - 2**64 if value >= 2**63 else value
+    if isinstance(of, str):
+        return bool(value)
     found = _message(value, of)
     if of is _AMOUNT:
         return found["strVal"] if found.get("type") else found.get("intVal", 0)

@@ -16,6 +16,7 @@ from sky_sandbox.api.watching import LONGEST, Plan, Watch
 from sky_sandbox.views.forms import form
 from sky_shell.transport import Response
 
+UP_TO_DATE: Final = Duration(0)
 _MATCHES: Final = frozenset({"", "Exact", "NotOlderThan"})
 
 
@@ -36,7 +37,7 @@ def get(storage: Storage, kind: Kind, target: Target, request: Request, now: Ins
 
 
 def listed(
-    storage: Storage, kind: Kind, target: Target, request: Request, now: Instant, *, behind: Duration = Duration(0)
+    storage: Storage, kind: Kind, target: Target, request: Request, now: Instant, *, behind: Duration = UP_TO_DATE
 ) -> Response:
     """A list, or a page of one. `behind` is how old the server's cache is, which answers where that is good enough.
 
@@ -69,7 +70,7 @@ def listed(
 def watch(storage: Storage, kind: Kind, target: Target, request: Request, now: Instant) -> Watch:
     """A watch: from a version on; or, without one, of everything, what is there first."""
     version, initial = request.number("resourceVersion"), request.flag("sendInitialEvents")
-    _check_match(kind, request)
+    _check_match(request)
     chosen = selection(kind, request, target.name)
     there: Sequence[Stored] = ()
     if not version or initial:
@@ -89,7 +90,7 @@ def watch(storage: Storage, kind: Kind, target: Target, request: Request, now: I
     return Watch(storage, plan, now)
 
 
-def _check_match(kind: Kind, request: Request) -> None:
+def _check_match(request: Request) -> None:
     """The rules for resourceVersionMatch and sendInitialEvents together (apimachinery, ValidateListOptions)."""
     match, initial = request.query.get("resourceVersionMatch", ""), request.query.get("sendInitialEvents")
     causes = []

@@ -14,6 +14,7 @@ from sky_sandbox.api.kinds import Absent, Kind, Registry
 from sky_sandbox.api.metadata import timestamp
 from sky_sandbox.api.refusals import Refusal
 from sky_sandbox.api.requests import Request, Target, options, target
+from sky_sandbox.api.selection import selection
 from sky_sandbox.api.storage import Change, Key, Storage, Stored
 from sky_sandbox.api.watching import Watch
 from sky_sandbox.api.writing import Done, Writer
@@ -22,8 +23,6 @@ from sky_sandbox.objects.catalogue import CORE
 from sky_sandbox.views import discovery, openapi
 from sky_sandbox.views.forms import form
 from sky_shell.transport import JSON, Response
-
-NO_DELAY: Final = Duration(0)
 
 
 class Server:
@@ -39,7 +38,7 @@ class Server:
         self.watches: dict[Watch, None] = {}
         self.storage.listen(definitions.RESOURCE, self._define)
 
-    def handle(self, request: Request, now: Instant, *, behind: Duration = NO_DELAY) -> Response | Watch:
+    def handle(self, request: Request, now: Instant, *, behind: Duration = reading.UP_TO_DATE) -> Response | Watch:
         """Answer a request. `behind` is how old the cache is that answers lists which may be old."""
         try:
             return self._answer(request, now, behind)
@@ -138,7 +137,7 @@ class Server:
     def _delete_all(self, kind: Kind, where: Target, request: Request, now: Instant) -> Response:
         listed = reading.listed(self.storage, kind, where, request, now)
         wanted = delete_options(request)
-        chosen = reading.selection(kind, request)
+        chosen = selection(kind, request)
         for stored in self.storage.objects(kind.kept_as, where.namespace):
             if chosen.takes(stored.object):
                 self.deleter.delete(kind, _key(stored), wanted, now)

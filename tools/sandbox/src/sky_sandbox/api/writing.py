@@ -178,7 +178,7 @@ class Writer:
         return Done(stored=self._put(kind, key, new, options, now), warnings=warnings)
 
     def _status_metadata(self, kind: Kind, old: Object, said: Object) -> Object:
-        """Of custom kinds a write of the status leaves the metadata; of core kinds it may change labels and the like."""
+        """Of custom kinds a write of the status leaves the metadata; of core kinds it may change labels and such."""
         metadata: Object = old["metadata"]
         return metadata if kind.custom else carried(kind, metadata, said["metadata"])
 

@@ -17,7 +17,7 @@ from sky_sandbox.api.bodies import DeleteOptions
 from sky_sandbox.api.deletion import ENDED, Deleter
 from sky_sandbox.api.storage import Change, Key
 from sky_sandbox.api.writing import Writer
-from sky_sandbox.hollow.orders import Habits, is_held, orders
+from sky_sandbox.hollow.orders import Habits, Orders, is_held, orders
 from sky_sandbox.hollow.statuses import ended, rejected, running
 
 PODS: Final = "pods"
@@ -68,9 +68,9 @@ class Kubelets:
         stored = self._writer.storage.find(PODS, key)
         pod = stored.object if stored else {}
         node = text(part(pod, "spec"), "nodeName")
-        host = self._writer.storage.find(NODES, ("", node)) if node else None
         if not node or is_held(pod):
             return None
+        host = self._writer.storage.find(NODES, ("", node))
         if host is None:
             return self._go(key, self._first_seen(pod, "orphan", now) + ORPHANED, now)
         if is_held(host.object):
@@ -78,19 +78,21 @@ class Kubelets:
         wanted = orders(pod, self._habits)
         if part(pod, "metadata").get("deletionTimestamp"):
             return self._go(key, self._first_seen(pod, "stop", now) + wanted.stop_after, now)
-        phase = text(part(pod, "status"), "phase")
-        if phase == "Pending":
-            if not self._admit(key, pod, host.object, now):
-                return None
-            if (starts := self._first_seen(pod, "start", now) + wanted.start_after) > now:
-                return Instant(starts)
-            self._writer.put_status(self._writer.registry[PODS], key, running(pod, now), now)
+        return self._run(key, pod, host.object, wanted, now)
+
+    def _run(self, key: Key, pod: Object, node: Object, wanted: Orders, now: Instant) -> Instant | None:
+        phase, status = text(part(pod, "status"), "phase"), part(pod, "status")
+        if phase == "Pending" and self._admit(key, pod, node, now):
+            at = self._first_seen(pod, "start", now) + wanted.start_after
+            then = running(pod, now)
         elif phase == "Running" and wanted.ends_after is not None:
-            ends = instant(part(pod, "status")["startTime"]) + wanted.ends_after
-            if ends > now:
-                return Instant(ends)
-            status = ended(pod, now, succeeds=wanted.succeeds)
-            self._writer.put_status(self._writer.registry[PODS], key, status, now)
+            at = instant(status["startTime"]) + wanted.ends_after
+            then = ended(pod, now, succeeds=wanted.succeeds)
+        else:
+            return None
+        if at > now:
+            return Instant(at)
+        self._writer.put_status(self._writer.registry[PODS], key, then, now)
         return None
 
     def _go(self, key: Key, at: int, now: Instant) -> Instant | None:

@@ -1,1 +1,1 @@
-"""What the server knows of objects: the core kinds' defaults and rules, and the definitions and schemas of custom kinds."""
+"""What the server knows of objects: defaults and rules of core kinds, definitions and schemas of custom kinds."""

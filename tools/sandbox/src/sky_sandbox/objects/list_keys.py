@@ -1,6 +1,6 @@
 """The lists of core kinds that merge item by item, by their Go types' patch and list tags (k8s.io/api).
 
-Written as `path: keys`, in the words of a structural schema. The first key is the one that strategic merge patch goes by.
+Written as `path: keys`. The first key is the one that strategic merge patch goes by.
 """
 
 from collections.abc import Mapping

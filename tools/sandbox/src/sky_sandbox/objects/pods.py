@@ -118,7 +118,7 @@ def _priority(spec: Object, case: Case) -> dict[str, Any]:
 
 
 def _changed(raw: dict[str, Any], old: Object, case: Case) -> Object:
-    """A pod whose spec may change little: images, further tolerations, fewer gates, and while gated where it may run."""
+    """A pod whose spec may change little: images, more tolerations, fewer gates, and while gated where it may run."""
     new = part(raw, "spec")
     may = _MAY_CHANGE | (_WHILE_GATED if old.get("schedulingGates") else frozenset())
     fixed = {name: _fixed(name, value) for name, value in new.items() if name not in may}

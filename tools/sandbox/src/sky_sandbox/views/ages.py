@@ -1,10 +1,18 @@
 """How long ago something was, as kubectl writes it (apimachinery, duration.HumanDuration)."""
 
+from typing import Final
+
 from sky_core.api.instants import instant
 from sky_core.model import SECOND, Instant
 
-_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
-_YEAR = 365 * _DAY
+_SECOND, _MINUTE, _HOUR, _DAY, _YEAR = 1, 60, 3600, 86_400, 365 * 86_400
+_NAMES: Final = {_SECOND: "s", _MINUTE: "m", _HOUR: "h", _DAY: "d", _YEAR: "y"}
+_UNITS: Final = (
+    (2 * _MINUTE, _SECOND, None), (10 * _MINUTE, _MINUTE, _SECOND), (3 * _HOUR, _MINUTE, None),
+    (8 * _HOUR, _HOUR, _MINUTE), (2 * _DAY, _HOUR, None), (8 * _DAY, _DAY, _HOUR), (2 * _YEAR, _DAY, None),
+    (8 * _YEAR, _YEAR, _DAY),
+)  # fmt: skip
+"""Below so many seconds: in which unit, and in which finer one too."""
 
 
 def age(since: object, now: Instant) -> str:
@@ -20,25 +28,7 @@ def span(seconds: int) -> str:
     """So many seconds, in two units where the first alone would be coarse."""
     if seconds < -1:
         return "<invalid>"
-    if seconds < 2 * _MINUTE:
-        return f"{max(seconds, 0)}s"
-    if seconds < 10 * _MINUTE:
-        return _two(seconds, _MINUTE, "m", 1, "s")
-    if seconds < 3 * _HOUR:
-        return f"{seconds // _MINUTE}m"
-    if seconds < 8 * _HOUR:
-        return _two(seconds, _HOUR, "h", _MINUTE, "m")
-    if seconds < 2 * _DAY:
-        return f"{seconds // _HOUR}h"
-    if seconds < 8 * _DAY:
-        return _two(seconds, _DAY, "d", _HOUR, "h")
-    if seconds < 2 * _YEAR:
-        return f"{seconds // _DAY}d"
-    if seconds < 8 * _YEAR:
-        return _two(seconds, _YEAR, "y", _DAY, "d")
-    return f"{seconds // _YEAR}y"
-
-
-def _two(seconds: int, coarse: int, coarse_name: str, fine: int, fine_name: str) -> str:
-    rest = seconds % coarse // fine
-    return f"{seconds // coarse}{coarse_name}" + (f"{rest}{fine_name}" if rest else "")
+    seconds = max(seconds, 0)
+    coarse, fine = next(((coarse, fine) for below, coarse, fine in _UNITS if seconds < below), (_YEAR, None))
+    rest = seconds % coarse // fine if fine else 0
+    return f"{seconds // coarse}{_NAMES[coarse]}" + (f"{rest}{_NAMES[fine]}" if fine and rest else "")

@@ -46,22 +46,19 @@ def _by_path(column: Column) -> Computed:
 
 def _shown(kind: str, value: Any, now: Instant) -> Any:
     """A value as the API server puts it into a cell of this type; None where it does not fit."""
-    match kind, value:
-        case "date", _:
-            return age(value, now)
-        case "string", str():
-            return value
-        case "string", _:
-            return msgspec.json.encode(value).decode()
-        case "boolean", bool():
-            return value
-        case ("integer", bool()) | ("number", bool()):
-            return None
-        case "integer", int() | float():
-            return int(value)
-        case "number", int() | float():
-            return value
-    return None
+    if kind == "date":
+        return age(value, now)
+    if kind == "string":
+        return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    fits = isinstance(value, _CELLS[kind]) and isinstance(value, bool) is (kind == "boolean")
+    return (int(value) if kind == "integer" else value) if fits else None
+
+
+_CELLS: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "boolean": bool,
+    "integer": (int, float),
+    "number": (int, float),
+}
 
 
 def _created(raw: Object, now: Instant) -> str:

@@ -1,4 +1,4 @@
-"""What kubectl asks before anything else: which version this is, which groups there are, and which kinds are in them."""
+"""What kubectl asks before anything else: which version this is, and which groups and kinds there are."""
 
 from collections.abc import Sequence
 from typing import Any, Final

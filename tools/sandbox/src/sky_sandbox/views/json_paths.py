@@ -1,4 +1,4 @@
-"""The part of Kubernetes' JSONPath that printer columns are written in: fields, indices, `[*]`, and filters by equality."""
+"""As much of Kubernetes' JSONPath as printer columns need: fields, indices, `[*]`, and filters by equality."""
 
 import re
 from collections.abc import Callable, Iterable
