@@ -5,10 +5,11 @@
 comparison is negative, zero or positive, the lesser first; an abstention is None. The framework adds the plugin's name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from sky_core.memory import Memory
 from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName, Quota, QuotaName, Task, TaskId, ZoneId
@@ -197,16 +198,36 @@ class Plugin(msgspec.Struct, frozen=True, kw_only=True):
 
 def registered(functions: Functions) -> dict[str, Callable[..., Any]]:
     """Point name → function, for the points that a plugin registers (`tq.predicate`, `jobOrder`, …)."""
-    found: dict[str, Callable[..., Any]] = {}
-    for bundle in ("tq", "qn", "tn"):
+    return {point: function for _, _, point, function in _each(functions)}
+
+
+def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Plugin:
+    """The same plugin, its functions made into others by `around`, which is also given the names of their points."""
+
+    def open_(context: Context, arguments: Any) -> Functions:
+        functions = plugin.open(context, arguments)
+        made: dict[str, dict[str, Callable[..., Any]]] = {bundle: {} for bundle in (*_BUNDLES, "")}
+        for bundle, field, point, function in _each(functions):
+            made[bundle][field] = around(point, function)
+        bundles = {bundle: replace(getattr(functions, bundle), **made[bundle]) for bundle in _BUNDLES}
+        return replace(functions, **bundles, **made[""])
+
+    return replace(plugin, open=open_)
+
+
+_BUNDLES: Final = ("tq", "qn", "tn")
+
+
+def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., Any]]]:
+    """Bundle (or ""), field, point and function of all that a plugin registers."""
+    for bundle in _BUNDLES:
         part = getattr(functions, bundle)
         for field in part.__struct_fields__:
             if field != "sieve" and (function := getattr(part, field)) is not None:
-                found[f"{bundle}.{_camel(field)}"] = function
-    for field in functions.__struct_fields__[3:]:
+                yield bundle, field, f"{bundle}.{_camel(field)}", function
+    for field in functions.__struct_fields__[len(_BUNDLES) :]:
         if (function := getattr(functions, field)) is not None:
-            found[_camel(field)] = function
-    return found
+            yield "", field, _camel(field), function
 
 
 def _camel(name: str) -> str:
