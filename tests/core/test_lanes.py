@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sky_core.testing.objects import Object, job_queue, node, pod, priority_class, queue, quota
-from sky_core.testing.stories import Stage, at, cards, ended, gang, gone, spot, spot_node, tell
+from sky_core.testing.stories import Stage, at, cards, ended, fixed, gang, gone, spot, spot_node, tell
 
 
 def lane(name: str, priority: int = 0, **spec: Any) -> Object:
@@ -142,6 +142,21 @@ def test_a_hopeless_job_does_not_keep_its_job_queue_shut() -> None:
     quotas = [quota("q-0", cards(16)), quota("q-1", cards(1))]
     tale = tell(lane("slow", maxRunningJobs=1), node("n0"), *quotas, *jobs, later=(time_passes,))
     assert tale.bound == {"small-0": 3}
+
+
+def test_who_waits_for_room_that_is_made_for_it_keeps_its_turn() -> None:
+    """Else its victims would have gone for nothing."""
+    crowd = [spot_node("n0"), fixed("q-0", 4, "n0"), fixed("q-1", 4, "n0"), spot("s", 8, on="n0")]
+    lanes = [lane("slow", maxRunningJobs=1), lane("none")]
+    stage = Stage(*crowd, *lanes, *job("w", "slow"))
+    stage.cycle(2)
+    for each in job("a", "slow", age=30):
+        stage.cluster.apply(each)
+    stage.cycle(3)
+    assert stage.claims("q-0") == ["w-0"]
+    stage.clear()
+    stage.cycle()
+    assert (stage.place("w-0"), stage.place("a-0")) == ("n0", None)
 
 
 def test_what_a_job_queue_has_is_told_in_its_status() -> None:

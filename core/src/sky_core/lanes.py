@@ -1,10 +1,15 @@
 """Which JobQueue a job is in, and which jobs run or wait in each."""
 
 from collections import defaultdict
+from functools import cached_property
+from typing import Final
 
 from sky_core.members import OPEN
 from sky_core.model import Job, JobQueue, QueueName
+from sky_core.states import TaskState
 from sky_core.world import World
+
+_CLAIMING: Final = frozenset({TaskState.ALLOCATED_TO_QUOTA, TaskState.PIPELINED})
 
 
 class Lanes:
@@ -26,12 +31,24 @@ class Lanes:
         """The JobQueue that a job is in: of several, that of the highest priority, then the first name."""
         return self._of.get(job.id)
 
-    def running(self, lane: JobQueue) -> list[Job]:
-        """Jobs with a placed member that has not ended."""
-        tasks = self._world.tasks
-        mine = (job for job in self._world.jobs.values() if self._of.get(job.id) is lane)
-        return [job for job in mine if any(tasks[id_].placed and tasks[id_].unfinished for id_ in job.tasks)]
+    def inside(self, job: Job) -> bool:
+        """Whether a job was let in and has got hold of something: a member is on a node, or claims a quota."""
+        tasks = (self._world.tasks[id_] for id_ in job.tasks)
+        return any(task.unfinished and (task.placed or task.state in _CLAIMING) for task in tasks)
 
+    def running(self, lane: JobQueue) -> list[Job]:
+        """The jobs that were inside when first asked for: before any was let in."""
+        return self._running.get(lane.name, [])
+
+    @cached_property
+    def _running(self) -> dict[str, list[Job]]:
+        found: dict[str, list[Job]] = defaultdict(list)
+        for job in self._world.jobs.values():
+            if (lane := self._of.get(job.id)) is not None and self.inside(job):
+                found[lane.name].append(job)
+        return found
+
+    @cached_property
     def waiting(self) -> list[Job]:
         """Jobs that could be let in: enough tasks, not gated, none placed, in a JobQueue that is not suspended."""
         return [job for job in self._world.jobs.values() if self._waits(job)]

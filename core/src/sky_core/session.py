@@ -215,6 +215,11 @@ class Session:
         if kept is not None and quota.node is None:
             trial.set_reservations(quota.name, (*quota.reservations, kept))
 
+    def has_waited(self, job: Job) -> bool:
+        """Whether a task of the job holds a claim that it did not make in this cycle."""
+        tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ not in self._taken_up)
+        return any(task.state is TaskState.ALLOCATED_TO_QUOTA for task in tasks)
+
     def give_back_fresh(self, job: Job) -> None:
         """End the claims that the job made in this cycle: what it was refused for, others may have."""
         tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ in self._taken_up)

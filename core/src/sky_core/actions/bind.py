@@ -29,8 +29,11 @@ class Refused(msgspec.Struct, frozen=True):
 
 
 def bind(session: Session) -> None:
-    """Hop 3 for the needed members of each job, all or none; then for its extras, each alone."""
-    for job in list(session.going()):
+    """Hop 3 for the needed members of each job, all or none; then for its extras, each alone.
+
+    Who has waited with a claim for room, or for another Binding, goes first: else others take what was made for it.
+    """
+    for job in sorted(session.going(), key=lambda job: not session.has_waited(job)):
         with session.attempt(job, Rung.BIND):
             _bind_needed(session, job)
     for job in list(session.going()):

@@ -18,6 +18,7 @@ from sky_core.resources import NOTHING, Resources
 from sky_core.room import may_evict
 from sky_core.session import Session
 from sky_core.states import TaskState
+from sky_core.topology import home
 
 PATIENCE: Final = Duration(60 * SECOND)
 """How long beyond the victims' grace a claimant waits for them to be gone."""
@@ -92,26 +93,22 @@ def _make_room(session: Session, job: Job) -> None:
 def _shortages(session: Session, job: Job) -> list[Shortage]:
     """The nodes on which the job's waiting members lack room, beside those who wait for room already."""
     world = session.world
-    by_node: dict[NodeName, list[Task]] = defaultdict(list)
-    for task in session.members(job).waiting():
-        quota = world.quotas[task.quota] if task.quota is not None else None
-        if quota is not None and quota.node is not None:
-            by_node[quota.node].append(task)
     found = []
-    for node, tasks in by_node.items():
-        load, left = _load(tasks), world.books[node].idle - _held(session, node)
+    for node, tasks in _by_node(session, job).items():
+        load, left = _load(tasks), world.books[node].idle - world.books[node].pipelined
         if not load.fits_in(left):
             room = left + _load(task for task in _releasing(session, node) if task.id in session.certificates)
             found.append(Shortage(node=node, tasks=tuple(tasks), load=load, room=room))
     return found
 
 
-def _held(session: Session, node: NodeName) -> Resources:
-    """What those will take of a node's idle whose claims wait for room that is being made."""
-    world = session.world
-    claims = (claim for name in world.quotas_on.get(node, ()) for claim in world.quotas[name].claims)
-    tasks = (world.tasks.get(claim.task) for claim in claims if session.standing(claim.job).waits_for_room)
-    return _load(task for task in tasks if task is not None and task.node is None)
+def _by_node(session: Session, job: Job) -> dict[NodeName, list[Task]]:
+    """The job's waiting members by the nodes of the quotas that they claim."""
+    by_node: dict[NodeName, list[Task]] = defaultdict(list)
+    for task in session.members(job).waiting():
+        if (node := home(session.world, task)) is not None:
+            by_node[node].append(task)
+    return by_node
 
 
 def _releasing(session: Session, node: NodeName) -> list[Task]:
@@ -154,9 +151,9 @@ def _wait(session: Session, job: Job, shortages: Sequence[Shortage], until: Inst
     standing.room_until = until or Instant(session.now + grace + PATIENCE)
     standing.waits_for_room = True
     with session.trial() as trial:
-        for shortage in shortages:
-            for task in shortage.tasks:
-                trial.pipeline(task, shortage.node)
+        for node, tasks in _by_node(session, job).items():
+            for task in tasks:
+                trial.pipeline(task, node)
         trial.commit()
     lacking = NOTHING
     for shortage in shortages:

@@ -1,5 +1,7 @@
 """Prioritised sub-queues: a job in a Queue that has JobQueues needs one that lets it in (behaviour.md 7.5)."""
 
+from collections.abc import Sequence
+
 from sky_core.lanes import Lanes
 from sky_core.members import OPEN
 from sky_core.model import Job, JobQueue
@@ -15,8 +17,8 @@ def open_session(context: Context, _: None) -> Functions:
     lanes = Lanes(world)
 
     def job_enqueueable(job: Job) -> Reason | None:
-        """Never asked of a job that has begun."""
-        if not lanes.ruled(job.queue) or context.begun(job):
+        """Never asked of a job that has begun, or that was let in earlier and waits with its claims for room."""
+        if not lanes.ruled(job.queue) or context.begun(job) or lanes.inside(job):
             return None
         lane = lanes.of(job)
         fault = "no JobQueue of its Queue selects it" if lane is None else shut(lane, job)
@@ -26,24 +28,29 @@ def open_session(context: Context, _: None) -> Functions:
         """Why a JobQueue does not let the job in; empty where it does."""
         if lane.suspended:
             return f"{lane.name} is suspended"
-        inside = {other.id: other for other in (*lanes.running(lane), *context.admitted()) if lanes.of(other) is lane}
+        if lane.running_max is not None or lane.capability is not None:
+            jobs = (*lanes.running(lane), *context.admitted())
+            inside = {other.id: other for other in jobs if lanes.of(other) is lane}
+            if fault := full(lane, job, list(inside.values())):
+                return fault
+        return before(lane, job)
+
+    def full(lane: JobQueue, job: Job, inside: Sequence[Job]) -> str:
+        """Why there is no room for the job beside those inside; empty where there is."""
         if lane.running_max is not None and len(inside) >= lane.running_max:
             return f"{lane.name} runs {len(inside)} of at most {lane.running_max} jobs"
-        if lane.capability is not None:
-            held = needs(job)
-            for other in inside.values():
-                held += needs(other)
-            over = [name for name, cap in lane.capability.items() if held[name] > cap]
-            if over:
-                return f"{lane.name} would hold more {over[0]} than its capability"
-        return before(lane, job)
+        held = needs(job)
+        for other in inside:
+            held += needs(other)
+        over = [name for name, cap in (lane.capability or {}).items() if held[name] > cap]
+        return f"{lane.name} would hold more {over[0]} than its capability" if over else ""
 
     def before(lane: JobQueue, job: Job) -> str:
         """Under StrictFIFO, who has to go first."""
         if not lane.strict:
             return ""
         going = {other.id for other in context.admitted()}
-        for other in lanes.waiting():
+        for other in lanes.waiting:
             theirs = lanes.of(other)
             if other.id == job.id or other.id in going or theirs is None or theirs.queue != lane.queue:
                 continue
