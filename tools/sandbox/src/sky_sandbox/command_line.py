@@ -58,10 +58,9 @@ async def _run(said: argparse.Namespace, server: Server) -> None:
 
 
 def _server(state: Path | None) -> Server:
-    now = Instant(time.time_ns())
     if state is not None and state.exists():
-        return restored(state.read_bytes(), now)
-    return new_server(now, secrets.token_hex(8))
+        return restored(state.read_bytes())
+    return new_server(Instant(time.time_ns()), secrets.token_hex(8))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -135,19 +135,22 @@ class _Connection:
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._until_left, nursery.cancel_scope)
-                while not watch.ended:
-                    if watch.broken:
-                        await self._send(h11.Data(data=_BROKEN_LINE))
-                        return
-                    if lines := watch.take(sandbox.clock.now()):
-                        await self._send(h11.Data(data=b"".join(lines)))
-                    else:
-                        await sandbox.clock.wait_for(watch)
-                with trio.move_on_after(_GOODBYE):
-                    await self._send(h11.EndOfMessage())
+                await self._send_lines(watch, sandbox)
                 nursery.cancel_scope.cancel()
         finally:
             watch.close()
+
+    async def _send_lines(self, watch: Watch, sandbox: Sandbox) -> None:
+        while not watch.broken:
+            if lines := watch.take(sandbox.clock.now()):
+                await self._send(h11.Data(data=b"".join(lines)))
+            elif watch.ended:
+                with trio.move_on_after(_GOODBYE):
+                    await self._send(h11.EndOfMessage())
+                return
+            else:
+                await sandbox.clock.wait_for(watch)
+        await self._send(h11.Data(data=_BROKEN_LINE))
 
     async def _until_left(self, scope: trio.CancelScope) -> None:
         """Read what a client has no reason to send, to hear of its leaving."""

@@ -6,11 +6,13 @@ from typing import Any
 import msgspec
 
 from sky_core.model import Instant
-from sky_core.simulation.objects import part, text
+from sky_core.simulation.objects import Object, part, text
+from sky_sandbox.api.kinds import Kind
 from sky_sandbox.api.metadata import timestamp
 from sky_sandbox.api.refusals import unsupported
 from sky_sandbox.api.requests import Options
 from sky_sandbox.api.server import Server
+from sky_sandbox.api.storage import Key
 from sky_sandbox.objects import definitions
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -52,16 +54,20 @@ def saved(server: Server) -> bytes:
     return msgspec.json.encode(state)
 
 
-def restored(text: bytes, now: Instant) -> Server:
+def restored(saved_state: bytes) -> Server:
     """The server whose state was saved. Watches from before have to list anew.
 
     Raises:
         ValueError: It is no state.
         Refusal: It has objects that the sandbox does not serve.
     """
-    state = msgspec.json.decode(text, type=State)
+    state = msgspec.json.decode(saved_state, type=State)
     server = Server(state.seed)
-    load(server, state.objects, now)
+    for raw in state.objects:
+        kind, key, bare = _taken_apart(server, raw)
+        server.storage.restore(kind.kept_as, key, bare)
+        if kind.resource == definitions.RESOURCE:
+            server.registry.put(definitions.kind_of(bare))
     server.identities.made = state.made
     server.storage.go_on_from(state.version)
     return server
@@ -74,17 +80,24 @@ def load(server: Server, objects: Iterable[Mapping[str, Any]], now: Instant) -> 
         Refusal: The sandbox does not serve one of them.
     """
     for raw in objects:
-        kind = server.registry.of_object(str(raw.get("apiVersion")), str(raw.get("kind")))
-        if kind is None:
-            raise unsupported(f"serve {raw.get('kind')} of {raw.get('apiVersion')}")
-        metadata = dict(part(raw, "metadata"))
-        if kind.namespaced:
-            metadata["namespace"] = text(metadata, "namespace") or "default"
+        kind, key, bare = _taken_apart(server, raw)
+        metadata = dict(bare["metadata"])
         metadata["uid"] = text(metadata, "uid") or server.identities.uid()
         metadata["creationTimestamp"] = text(metadata, "creationTimestamp") or timestamp(now)
-        bare = {name: value for name, value in raw.items() if name not in {"apiVersion", "kind"}}
-        key = (metadata.get("namespace", ""), text(metadata, "name"))
         server.storage.put(kind.kept_as, key, {**bare, "metadata": metadata}, now)
+
+
+def _taken_apart(server: Server, raw: Object) -> tuple[Kind, Key, dict[str, Any]]:
+    """An object's kind and key, and what the storage keeps of it."""
+    kind = server.registry.of_object(str(raw.get("apiVersion")), str(raw.get("kind")))
+    if kind is None:
+        raise unsupported(f"serve {raw.get('kind')} of {raw.get('apiVersion')}")
+    metadata = dict(part(raw, "metadata"))
+    if kind.namespaced:
+        metadata["namespace"] = text(metadata, "namespace") or "default"
+    bare = {name: value for name, value in raw.items() if name not in {"apiVersion", "kind"}}
+    key = (text(metadata, "namespace"), text(metadata, "name"))
+    return kind, key, {**bare, "metadata": metadata}
 
 
 def _named(api_version: str, kind: str, name: str) -> dict[str, Any]:

@@ -119,12 +119,12 @@ class Writer:
         metadata = born(kind, said["metadata"], self._identities, now)
         name, namespace = metadata["name"], metadata.get("namespace", "")
         key = (namespace, name)
-        if self.storage.find(kind.kept_as, key):
-            raise already_exists(kind.resource, name)
         if kind.namespaced:
             self._check_namespace(kind, name, namespace)
         case = Case(kind=kind, name=name, now=now, storage=self.storage, validation=options.validation)
         raw = admitted({**said, "metadata": metadata}, case)
+        if self.storage.find(kind.kept_as, key):
+            raise already_exists(kind.resource, name)
         if owners is not None:
             raw = written(raw, ("metadata", "managedFields"), managed_fields(owners, None, kind.api_version, now))
         return Done(stored=self._put(kind, key, raw, options, now), created=True, warnings=tuple(case.warnings))
