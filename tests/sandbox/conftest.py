@@ -16,7 +16,7 @@ Definitions = dict[str, dict[str, Any]]
 
 @functools.cache
 def read_definitions() -> Definitions:
-    found = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(CRDS.glob("*.yaml"))]  # noqa: S506
+    found = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(CRDS.glob("*.yaml"))]
     return {one["spec"]["names"]["plural"]: one for one in found if one["kind"] == "CustomResourceDefinition"}
 
 

@@ -1,4 +1,4 @@
-"""Our kinds as their definitions make them: schemas, defaults, rules, status, and what the sandbox will not judge by."""
+"""Our kinds as their definitions make them: schemas, defaults, rules, status; and what is not judged by."""
 
 from typing import Any
 

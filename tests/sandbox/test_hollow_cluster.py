@@ -1,4 +1,4 @@
-"""Who is in the cluster, in simulated time: nodes get ready, pods start, end and go, full nodes refuse, budgets count."""
+"""Who is in the cluster, in simulated time: nodes get ready, pods start, end and go, budgets count."""
 
 from collections.abc import AsyncIterator
 

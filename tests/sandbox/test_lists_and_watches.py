@@ -1,5 +1,7 @@
 """Lists in pages, selectors, and watches with bookmarks, initial events and 410."""
 
+from typing import Any
+
 import pytest
 
 from sky_core.model import SECOND, Duration
@@ -122,7 +124,11 @@ def test_a_watch_without_a_version_begins_with_what_is_there(maps: Caller) -> No
 
 
 def test_initial_events_end_with_a_bookmark(maps: Caller) -> None:
-    asked = {"sendInitialEvents": True, "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": True}
+    asked: dict[str, Any] = {
+        "sendInitialEvents": True,
+        "resourceVersionMatch": "NotOlderThan",
+        "allowWatchBookmarks": True,
+    }
     *told, last = maps.lines(maps.watch(MAPS, labelSelector="app=y", **asked))
     assert [line["object"]["metadata"]["name"] for line in told] == ["b"]
     assert last["type"] == "BOOKMARK"

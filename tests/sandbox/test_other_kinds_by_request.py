@@ -71,7 +71,7 @@ def test_an_event_is_seen_by_both_groups_in_their_own_words(caller: Caller) -> N
         {"series": {"count": 1, "lastObservedTime": "2026-01-01T00:00:00.000000Z"}},
     ],
 )
-def test_an_event_that_lacks_something_is_refused(caller: Caller, said: dict[str, object]) -> None:
+def test_an_event_that_lacks_something_is_refused(caller: Caller, said: dict[str, Any]) -> None:
     assert caller.post(EVENTS, event(**said)).status == 422
 
 

@@ -127,7 +127,8 @@ async def test_the_sandbox_has_paths_of_its_own(peer: Peer) -> None:
 
 def test_the_command_writes_a_kubeconfig_and_saves_its_state(tmp_path: Path) -> None:
     config, state = tmp_path / "deep" / "kubeconfig", tmp_path / "state.json"
-    command = [Path(sys.executable).with_name("sky-sandbox"), "--kubeconfig", config, "--state", state]
+    binary = Path(sys.executable).with_name("sky-sandbox")
+    command: list[Path | str] = [binary, "--kubeconfig", config, "--state", state]
     for _ in range(2):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None

@@ -42,17 +42,16 @@ async def _run(said: argparse.Namespace, server: Server) -> None:
     habits = Habits(start_after=duration(said.start_after), stop_after=duration(said.stop_after))
     token = secrets.token_urlsafe(16)
     listeners, url = await listen(said.port)
-    async with (
-        open_sandbox(Instant(time.time_ns()), server=server, habits=habits) as sandbox,
-        trio.open_nursery() as nursery,
-    ):
-        await nursery.start(serve, sandbox, listeners, Door(token))
-        write_kubeconfig(said.kubeconfig, url, token)
-        print(f"{url}\nexport KUBECONFIG={said.kubeconfig.resolve()}", flush=True)
-        with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-            async for _ in signals:
-                break
-        nursery.cancel_scope.cancel()
+    with trio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+        async with (
+            open_sandbox(Instant(time.time_ns()), server=server, habits=habits) as sandbox,
+            trio.open_nursery() as nursery,
+        ):
+            await nursery.start(serve, sandbox, listeners, Door(token))
+            write_kubeconfig(said.kubeconfig, url, token)
+            print(f"{url}\nexport KUBECONFIG={said.kubeconfig.resolve()}", flush=True)
+            await anext(aiter(signals))
+            nursery.cancel_scope.cancel()
     if said.state is not None:
         said.state.write_bytes(saved(server))
 
