@@ -1,12 +1,11 @@
-"""Troubles with evictions that were reported elsewhere: none of them storms, and as many go as are needed.
+"""Troubles with evictions that were reported of Volcano: nothing storms, and as many go as are needed.
 
-Numbers are Volcano's issues, or the cases of its own tests, told in two hops: victims are spot pods, claimants hold
-quotas.
+Victims are spot pods, claimants hold quotas; the numbers are the reports'.
 """
 
 import pytest
 
-from sky_core.testing.objects import SPOT, Object, pod, priority_class, queue, quota
+from sky_core.testing.objects import SPOT, Object, pod, queue, quota
 from sky_core.testing.stories import at, cards, ended, fixed, gang, gone, reborn, spot, spot_node, tell
 
 CYCLES = 50
@@ -109,66 +108,3 @@ def test_victims_that_come_back_at_once_are_never_chased_round_the_cluster() -> 
     tale = tell(*machines, *fill, later=(*again, *claimants, watched()), cycles=CYCLES)
     assert tale.places("w-0", "w-1", "w-2") == ["n0", "n1", "n2"]
     assert len(tale.evicted) == 3
-
-
-def test_case_13_exactly_enough_go() -> None:
-    """A node of 6, three pods of 1 of which one may not be evicted, a claimant of 5."""
-    foreign = pod("other", cards(2), on="n0", scheduler="default-scheduler")
-    crowd = [spot("a", 1, on="n0"), spot("b", 1, on="n0"), spot("c", 1, on="n0", namespace="kube-system")]
-    tale = tell(spot_node("n0"), fixed("q", 6, "n0"), foreign, *crowd, pod("w", cards(5)))
-    assert sorted(tale.evicted) == ["a", "b"]
-    assert tale.place("w") == "n0"
-
-
-def test_case_15_nobody_goes_where_evictions_do_not_help() -> None:
-    crowd = [spot("a", 1, on="n0"), spot("b", 1, on="n0"), pod("x", cards(6), on="n0", scheduler="default-scheduler")]
-    tale = tell(spot_node("n0"), fixed("q", 8, "n0"), *crowd, pod("w", cards(4)), later=(watched(),), cycles=CYCLES)
-    assert tale.evicted == []
-
-
-def test_case_16_only_victims_of_the_claimants_node_go() -> None:
-    """n1 has a victim of 1, n2 one of 4; the claimant of 3 is placed on n2."""
-    crowd = [spot("s1", 1, on="n1"), spot("s2", 4, on="n2")]
-    rest = [pod(f"x{i}", cards(7 - 3 * (i == 2)), on=f"n{i}", scheduler="default-scheduler") for i in (1, 2)]
-    tale = tell(spot_node("n1"), spot_node("n2"), *crowd, *rest, quota("q", cards(3)), pod("w", cards(3)))
-    assert tale.evicted == ["s2"]
-    assert tale.place("w") == "n2"
-
-
-@pytest.mark.parametrize("first", ["one", "two"])
-def test_case_17_a_queue_with_nothing_to_evict_for_eats_nobodys_claimants(first: str) -> None:
-    queues = [queue(name, priority=int(name == first)) for name in ("one", "two")]
-    claimants = [pod(f"w-{name}", cards(8), notes={"queue-name": name}) for name in ("one", "two")]
-    held = fixed("q", 8, "n0", queue="two")
-    tale = tell(*queues, spot_node("n0"), held, spot("s", 8, on="n0"), *claimants)
-    assert tale.evicted == ["s"]
-    assert tale.places("w-one", "w-two") == [None, "n0"]
-
-
-def test_case_20_a_closed_queues_claimant_makes_nobody_go() -> None:
-    shut = [queue("shut", state="Closed"), fixed("q", 8, "n0", queue="shut")]
-    claimant = pod("w", cards(8), notes={"queue-name": "shut"})
-    assert tell(spot_node("n0"), *shut, spot("s", 8, on="n0"), claimant, cycles=CYCLES).evicted == []
-
-
-@pytest.mark.parametrize(("idle", "gone_"), [(1, 1), (2, 0)])
-def test_case_21_free_room_counts(idle: int, gone_: int) -> None:
-    crowd = [spot(f"s{i}", 1, on="n0") for i in range(8 - idle)]
-    tale = tell(spot_node("n0"), fixed("q", 2, "n0"), *crowd, pod("w", cards(2)))
-    assert len(tale.evicted) == gone_
-    assert tale.place("w") == "n0"
-
-
-def test_case_18_one_that_never_preempts_keeps_its_job_from_it() -> None:
-    never = priority_class("never", 0, preemptionPolicy="Never")
-    members = gang("w", 2, cards(4), group={"priorityClassName": "never"})
-    quotas = [fixed(f"q{i}", 4, "n0") for i in range(2)]
-    assert tell(never, spot_node("n0"), *quotas, spot("s", 8, on="n0"), *members, cycles=CYCLES).evicted == []
-
-
-def test_case_22_a_claimant_beyond_its_queues_capability_makes_nobody_go() -> None:
-    small = [queue("small", capability=cards(4)), fixed("q", 8, "n0", queue="small")]
-    claimant = pod("w", cards(8), notes={"queue-name": "small"})
-    tale = tell(spot_node("n0"), *small, spot("s", 8, on="n0"), claimant, cycles=CYCLES)
-    assert tale.evicted == []
-    assert tale.codes("w") >= {"QueueCapabilityExceeded"}

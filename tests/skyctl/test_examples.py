@@ -75,6 +75,37 @@ def test_elastic_job__starts_with_two_and_grows_when_there_is_room(simulated: An
     assert "BlockedByJobQueue" in codes(simulated, "default/later")
 
 
+def test_spot_pool__two_of_four_borrowers_go_when_the_owner_comes(simulated: Any) -> None:
+    assert [eviction["pod"] for eviction in simulated["evictions"]] == ["default/borrow-2", "default/borrow-3"]
+    assert simulated["pods"]["default/owner"] == {"state": "Running", "quota": "team", "node": "n0"}
+    assert places(simulated, "default/borrow") == ["n0", "n0", None]
+
+
+def test_restarted_worker__it_returns_and_a_lost_ones_place_is_kept_for_a_while(simulated: Any) -> None:
+    binds = [(bind["pod"], bind["node"], bind["cycle"]) for bind in simulated["binds"][3:]]
+    assert binds == [("default/train-1", "n1", 32), ("default/other", "n2", 74)]
+    assert simulated["pods"]["default/train-1"]["quota"] == "team-1"
+
+
+def test_two_job_queues__one_goes_first_and_the_other_runs_one_at_a_time(simulated: Any) -> None:
+    binds = [(bind["pod"], bind["cycle"]) for bind in simulated["binds"]]
+    names = ["default/now-0", "default/night-0-0", "default/night-1-0", "default/night-2-0"]
+    assert binds == list(zip(names, [1, 1, 32, 92], strict=True))
+    assert codes(simulated, "default/stray") == {"BlockedByJobQueue"}
+
+
+def test_static_binding__quotas_go_where_people_say_if_they_can(simulated: Any) -> None:
+    assert [(bind["pod"], bind["node"], bind["cycle"]) for bind in simulated["binds"]] == [
+        ("default/second", "n0", 1),
+        ("default/first", "n1", 2),
+    ]
+    assert {name: quota["node"] for name, quota in simulated["quotas"].items()} == {
+        "free": "n0",
+        "here": "n0",
+        "large": None,
+    }
+
+
 def test_every_example_has_a_test_and_says_how_to_run_it() -> None:
     tests = [name.removeprefix("test_").partition("__")[0].replace("_", "-") for name in globals() if "__" in name]
     for example in EXAMPLES.glob("*.yaml"):

@@ -141,10 +141,11 @@ def _lanes(draw: st.DrawFn) -> list[Object]:
 def befallen(draw: st.DrawFn, objects: Sequence[Object]) -> list[Object]:
     """What befalls such a cluster, as events of a Timeline: pods go, end and are made again, nodes shut and open."""
     pods = [one for one in objects if one["kind"] == "Pod"]
+    owners = [one for one in pods if one["metadata"]["name"][:2] in ("v-", "w-")]
     nodes = [one for one in objects if one["kind"] == "Node"]
     happened: list[Object] = []
     for life in range(draw(st.integers(0, 8))):
-        which = draw(st.sampled_from(pods))
+        which = draw(st.sampled_from(draw(st.sampled_from([owners, owners, pods]))))
         name = which["metadata"]["name"]
         what = draw(st.sampled_from(["delete", "delete", "again", "again", "finish", "refuse", "shut", "open"]))
         match what:
