@@ -97,9 +97,10 @@ class Desk:
             outcome = course.cycle(measured, now, watch.actions())
         self._metrics.measured(watch)
         self._check(outcome, now)
-        plan = planned(self.view, outcome.decisions, self._epoch, now)
-        reports = self._reporting.due(self.view, outcome, policy, now, again)
+        at = Instant(now - now % SECOND)  # as servers write times in conditions
+        plan = planned(self.view, outcome.decisions, self._epoch, at)
         self._assume(outcome, now)
+        reports = self._reporting.due(self.view, outcome, policy, at, again)
         if self._recorder is not None:
             self._recorder.write(course, self.configured.text, changes, now, outcome)
         return Round(outcome=outcome, memory=course.memory, plan=plan, reports=reports, laps=tuple(watch.laps))

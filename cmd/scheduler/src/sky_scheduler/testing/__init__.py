@@ -1,0 +1,1 @@
+"""For tests: schedulers on a stage, started, stopped, killed and cut off at will."""
