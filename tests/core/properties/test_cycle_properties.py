@@ -7,27 +7,34 @@ from sky_core import invariants
 from sky_core.api.instants import instant
 from sky_core.cycle import default_policy, schedule
 from sky_core.memory import Memory
+from sky_core.policy import Policy
 from sky_core.testing.likeness import likeness
 from sky_core.testing.naive import Naive, NaiveShelves
 from sky_core.testing.objects import Object, world_of
+from sky_core.testing.stories import configured
 from sky_core.testing.strategies import START, scenes
 
 NOW = instant(START)
 POLICY = default_policy()
+POLICIES = [
+    POLICY,
+    configured(topology={"namedzone": 0, "continuity": 100}),
+    configured(topology={"ranks": "pack"}, rescheduling={"act": True}),
+]
 
 
-@given(scenes())
-def test_what_is_kept_and_counted_decides_as_asking_everybody_each_time(objects: list[Object]) -> None:
+@given(scenes(), st.sampled_from(POLICIES))
+def test_what_is_kept_and_counted_decides_as_asking_everybody_each_time(objects: list[Object], policy: Policy) -> None:
     world = world_of(objects)
-    plain = schedule(world, Memory(), POLICY, NOW, survey=Naive, shelves=NaiveShelves)
-    assert schedule(world, Memory(), POLICY, NOW) == plain
+    plain = schedule(world, Memory(), policy, NOW, survey=Naive, shelves=NaiveShelves)
+    assert schedule(world, Memory(), policy, NOW) == plain
 
 
-@given(scenes())
-def test_no_cycle_breaks_an_invariant(objects: list[Object]) -> None:
+@given(scenes(), st.sampled_from(POLICIES))
+def test_no_cycle_breaks_an_invariant(objects: list[Object], policy: Policy) -> None:
     world = world_of(objects)
     assert invariants.check(world) == ()
-    outcome, _ = schedule(world, Memory(), POLICY, NOW)
+    outcome, _ = schedule(world, Memory(), policy, NOW)
     assert outcome.defects == ()
     assert invariants.check_decisions(world, outcome.decisions, NOW) == ()
 

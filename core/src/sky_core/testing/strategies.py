@@ -9,7 +9,20 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from sky_core.testing.objects import GPU, HCA, SPOT, Object, group, job_queue, node, pod, priority_class, queue, quota
+from sky_core.testing.objects import (
+    GPU,
+    HCA,
+    SPOT,
+    Object,
+    budget,
+    group,
+    job_queue,
+    node,
+    pod,
+    priority_class,
+    queue,
+    quota,
+)
 from sky_core.testing.themes import ASKS, HOST, NAMES, OFFERS, SPEC, ZONE, Whims
 
 START: Final = "2026-01-01T00:10:00Z"
@@ -59,6 +72,7 @@ def asked(whims: Whims, requests: Object) -> dict[str, Any]:
         "required-mount-points": whims("pod.mounts", ""),
         "quota-affinity": whims("pod.wants", ""),
         "preferred-quota-affinity": whims("pod.prefers", ""),
+        "inherit-resource-from": whims("pod.inherits", ""),
     }
     optional = {
         "nodeSelector": whims("pod.selector", {}),
@@ -170,6 +184,8 @@ def scenes(draw: st.DrawFn) -> list[Object]:
     scene.objects += [priority_class("high", 1000), queue("default", **whims("queue", {})), queue("a", weight=2)]
     lane: Object = whims("lane", {})
     scene.objects += [job_queue("lane", jobSelector={}, **lane)] if lane else []
+    bounds: Object = whims("budget", {})
+    scene.objects += [budget("bounds", {}, **bounds)] if bounds else []
     scene.free(whims.upto(8, 2))
     for job in "gh"[: whims.upto(2, 1)]:
         size = whims.upto(4, 1)

@@ -36,6 +36,11 @@ _PREFERS_DISK: Final = {
         {"weight": 4, "preference": {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}},
     ]
 }
+_NEEDS_DISK: Final = {
+    "requiredDuringSchedulingIgnoredDuringExecution": {
+        "nodeSelectorTerms": [{"matchExpressions": [{"key": "disk", "operator": "Exists"}]}]
+    }
+}
 _TOLERATES: Final = [{"key": "dedicated", "operator": "Exists"}]
 _PORT: Final = [{"containerPort": 80, "hostPort": 80}]
 
@@ -47,12 +52,16 @@ def _taint(effect: str, key: str = "dedicated") -> Object:
 _WORN: Final = _taint("PreferNoSchedule", "worn")
 
 
-def _term(key: str = HOST) -> Object:
-    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": "x"}}}
+def _term(key: str = HOST, app: str = "x") -> Object:
+    return {"topologyKey": key, "labelSelector": {"matchLabels": {"app": app}}}
 
 
 def _requires(key: str) -> Object:
     return {"requiredDuringSchedulingIgnoredDuringExecution": [_term(key)]}
+
+
+def _prefers(key: str, weight: int) -> Object:
+    return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": weight, "podAffinityTerm": _term(key)}]}
 
 
 THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
@@ -79,8 +88,8 @@ THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
     "disks": {
         "node.disk": ("ssd", "hdd"),
         "node.mount": (True,),
-        "quota.affinity": ({"nodeAffinity": _PREFERS_DISK},),
-        "pod.affinity": ({"nodeAffinity": _PREFERS_DISK},),
+        "quota.affinity": ({"nodeAffinity": _PREFERS_DISK}, {"nodeAffinity": _NEEDS_DISK}),
+        "pod.affinity": ({"nodeAffinity": _PREFERS_DISK}, {"nodeAffinity": _NEEDS_DISK}),
         "pod.selector": ({"disk": "ssd"},),
         "pod.mounts": ("m1",),
     },
@@ -90,6 +99,7 @@ THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
             {"podAntiAffinity": _requires(HOST)},
             {"podAntiAffinity": _requires(ZONE)},
             {"podAffinity": _requires(ZONE)},
+            {"podAffinity": _prefers(ZONE, 3), "podAntiAffinity": _prefers(HOST, 2)},
         ),
         "pod.spread": (
             [{**_term(), "maxSkew": 1}],
@@ -102,6 +112,7 @@ THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
             {"quotaAntiAffinity": {"required": [_term()]}},
             {"quotaAntiAffinity": {"required": [_term(ZONE)]}},
             {"quotaAffinity": {"required": [_term()]}},
+            {"quotaAffinity": {"required": [_term(app="y")]}},
             {"quotaAffinity": {"preferred": [{"weight": 3, **_term(ZONE)}]}},
         ),
         "pod.wants": ("app=x",),
@@ -128,11 +139,16 @@ THEMES: Final[dict[str, dict[str, tuple[Any, ...]]]] = {
         "pod.fate": ("claims", "claims", "runs", "runs", "strays", "leaves"),
         "quota.shadow": ({GPU: "2"},),
     },
-    "lost places": {"pod.fate": ("runs", "leaves", "ended", "lost", "lost"), "gang.kept": ("20s",)},
+    "lost places": {
+        "pod.fate": ("runs", "leaves", "ended", "lost", "lost"),
+        "pod.inherits": ("g-0",),
+        "gang.kept": ("20s",),
+    },
     "spot": {
         "node.spot": ('{"shared": 1, "exclusive": 3}', '{"shared": 0, "exclusive": 4}'),
         "gang.spot": ("1", "2"),
         "pod.fate": ("strays", "strays"),
+        "budget": ({"maxUnavailable": 0}, {"maxUnavailable": 1}),
     },
 }
 """What may be otherwise than usual, and how; each example draws on a few themes."""
