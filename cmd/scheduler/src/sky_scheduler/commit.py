@@ -55,11 +55,14 @@ class Committer:
         while self._under_way:
             await self._rested.wait()
 
-    async def perform(self, plan: Plan, waits: Callable[[JobId], bool]) -> None:
-        """Carry everything out; `waits` says whether a job waits for the room that its evictions make."""
+    def take_on(self) -> None:
+        """From now on there is something under way, until it has been performed."""
         if not self._under_way:
             self._rested = trio.Event()
         self._under_way += 1
+
+    async def perform(self, plan: Plan, waits: Callable[[JobId], bool]) -> None:
+        """Carry out what was taken on; `waits` says whether a job waits for the room that its evictions make."""
         written = {QuotaName(step.key.name): _Written() for step in plan.writes}
         async with trio.open_nursery() as nursery:
             for step in plan.writes:
@@ -87,7 +90,7 @@ class Committer:
             for name in sorted(share.quotas):
                 await written[name].known.wait()
             refused = frozenset(name for name in share.quotas if not written[name].is_done)
-            binds = [step for step in share.binds if _quota(step) not in refused]
+            binds = [step for step in share.binds if _quota(step) not in refused and self._has_node(step)]
             if not share.quorum.is_met([step.decision.task for step in binds if isinstance(step.decision, BindTask)]):
                 binds = []
             evictions = share.evictions if not refused else ()
@@ -101,6 +104,10 @@ class Committer:
                     nursery.start_soon(self._evict, step, waits)
                 for step in binds:
                     nursery.start_soon(self._bind, step)
+
+    def _has_node(self, step: Step) -> bool:
+        """Whether the node is still there: the server would bind to one that is not, and the pod be cleared away."""
+        return not isinstance(step.decision, BindTask) or step.decision.node in self._mirror.nodes
 
     async def _bind(self, step: Step) -> None:
         result = await self._known(step.write)

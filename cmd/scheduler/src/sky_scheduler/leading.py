@@ -73,9 +73,10 @@ class Leading:
         taken, again = station.watching.mirror.take(), frozenset(self._reporter.again)
         round_ = await station.do(station.desk.cycle, taken, station.now(), again)
         self._memory = round_.memory
-        self._reporter.want(round_.reports)
         if round_.plan:
+            self._committer.take_on()
             nursery.start_soon(self._perform, round_)
+        self._reporter.want(round_.reports)
 
     async def _perform(self, round_: Round) -> None:
         with self._traces.cycle(round_.laps):

@@ -8,7 +8,7 @@ import trio
 from sky_core.api.identity import Key
 from sky_core.decisions import Decision
 from sky_shell.objects import Identity, read_head
-from sky_shell.resources import SEEN, Resource
+from sky_shell.resources import NODES, SEEN, Resource
 
 
 class News(NamedTuple):
@@ -34,6 +34,7 @@ class Mirror:
 
     Attributes:
         complete: Set once every kind has been listed.
+        nodes: The names of the nodes that are there now.
     """
 
     def __init__(self) -> None:
@@ -43,6 +44,7 @@ class Mirror:
     def start_over(self) -> None:
         """Forget everything."""
         self.complete = trio.Event()
+        self.nodes: set[str] = set()
         self._news: dict[Key, News] = {}
         self._answered: list[Decision] = []
         self._unlisted = set(SEEN)
@@ -50,6 +52,8 @@ class Mirror:
     def put(self, resource: Resource, identity: Identity, raw: bytes) -> None:
         """See `Sink.put`."""
         key = _key(resource, identity)
+        if resource is NODES:
+            self.nodes.add(identity.name)
         known = self._news.get(key)
         if known is None or known.raw is None or not identity.is_older_than(known.identity):
             self._news[key] = News(identity, raw)
@@ -57,6 +61,8 @@ class Mirror:
     def remove(self, resource: Resource, identity: Identity) -> None:
         """See `Sink.remove`."""
         key = _key(resource, identity)
+        if resource is NODES:
+            self.nodes.discard(identity.name)
         known = self._news.get(key)
         if known is None or known.identity.uid == identity.uid:
             self._news[key] = News(identity, None)

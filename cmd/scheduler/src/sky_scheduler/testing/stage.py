@@ -5,6 +5,7 @@ It knows nothing of the server but its API, so the same play is shown in memory 
 
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from random import Random
 from typing import Any, Final
 
@@ -25,7 +26,7 @@ from sky_scheduler.recorder import Recorder
 from sky_scheduler.station import RunSync, Surroundings
 from sky_shell.lease import Candidate
 from sky_shell.resources import EVENTS, LEASES, SEEN
-from sky_shell.transport import JSON, MERGE_PATCH, Lines, Response, Transport, TransportError
+from sky_shell.transport import JSON, MERGE_PATCH, FencedError, Lines, Response, Transport, TransportError, fence
 
 Object = dict[str, Any]
 RESOURCES: Final = {resource.kind: resource for resource in (*SEEN, LEASES, EVENTS)}
@@ -49,13 +50,16 @@ class Sent(msgspec.Struct, frozen=True):
 
 
 class Wire:
-    """One scheduler's way to the server. Leases aside, every write is noted, and some may be its last.
+    """One scheduler's way to the server. Leases aside, every write is noted, and one may be its last.
 
     Attributes:
         sent: What was written.
-        kill_at: The number of the write, from 1, that is the last; None: none is.
-        kill_after: Whether that one still reaches the server.
-        killed: Set when it happened.
+        kill_at: The number of the write, from 1, that is the last; None: none is. Writes then go one after the other.
+        kill_after: Whether the last one still reaches the server.
+        killed: Set when nothing gets through any more.
+        thawed: While it is not set everything is held back; then it is sent, if that is still permitted.
+        interfere: Answers requests in the place of the server, given method, path and query; None lets it answer.
+        whisper: Lines that the next watch of this path says first.
     """
 
     def __init__(self, transport: Transport, name: str, sent: list[Sent]) -> None:
@@ -65,7 +69,12 @@ class Wire:
         self.kill_at: int | None = None
         self.kill_after = False
         self.killed = trio.Event()
+        self.thawed = trio.Event()
+        self.thawed.set()
+        self.interfere: Callable[[str, str, Mapping[str, str]], Response | None] = lambda *_: None
+        self.whisper: dict[str, list[bytes]] = {}
         self._transport = transport
+        self._line = trio.Lock()
         self._writes = 0
 
     async def request(
@@ -79,37 +88,63 @@ class Wire:
         timeout: float = 10.0,
     ) -> Response:
         """See `Transport.request`."""
-        if self.killed.is_set():
-            raise TransportError("this process is dead")
-        told = method != "GET" and "/leases" not in path
-        self._writes += told
-        fatal = told and self._writes == self.kill_at
-        if fatal and not self.kill_after:
-            self._die()
-        status: int | None = None
-        try:
-            response = await self._transport.request(
-                method, path, query=query, body=body, content_type=content_type, timeout=timeout
-            )
-            status = response.status
-        finally:
-            if told:
+        ask = partial(
+            self._transport.request, method, path, query=query, body=body, content_type=content_type, timeout=timeout
+        )
+        await self._send()
+        if (answer := self.interfere(method, path, query)) is not None:
+            return answer
+        if method == "GET" or "/leases" in path:
+            return await ask()
+        async with self._line if self.kill_at is not None else contextlib.nullcontext():
+            self._live()
+            self._writes += 1
+            if self._writes == self.kill_at and not self.kill_after:
+                self.killed.set()
+                self._live()
+            status: int | None = None
+            try:
+                response = await ask()
+                status = response.status
+            finally:
                 self.sent.append(Sent(self.name, method, path, msgspec.json.decode(body or b"null"), status))
-        if fatal:
-            self._die()
-        return response
+            if self._writes == self.kill_at:
+                self.killed.set()
+            self._live()
+            return response
 
     @contextlib.asynccontextmanager
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[Lines]:
         """See `Transport.stream`."""
+        self._live()
+        async with self._transport.stream(path, query=query) as lines:
+            yield _Whispering(lines, self.whisper.pop(path, []))
+
+    async def _send(self) -> None:
+        await self.thawed.wait()
+        self._live()
+        permit = fence.get()
+        if permit is not None and not permit():
+            raise FencedError
+
+    def _live(self) -> None:
         if self.killed.is_set():
             raise TransportError("this process is dead")
-        async with self._transport.stream(path, query=query) as lines:
-            yield lines
 
-    def _die(self) -> None:
-        self.killed.set()
-        raise TransportError("this process is dead")
+
+class _Whispering:
+    """A watch that first says something else."""
+
+    def __init__(self, lines: Lines, first: list[bytes]) -> None:
+        self.status = lines.status
+        self._lines = lines
+        self._first = first
+
+    async def next_lines(self) -> list[bytes]:
+        if self._first:
+            first, self._first = self._first, []
+            return first
+        return await self._lines.next_lines()
 
 
 class Player:
@@ -233,7 +268,7 @@ class Stage:
         """All objects of a kind, by namespace and name."""
         found = await self._told("GET", RESOURCES[kind].collection(), None)
         items: list[Object] = found["items"]
-        return [{**item, "kind": kind} for item in items]
+        return [{"status": {}, **item, "kind": kind} for item in items]
 
     async def nodes_of(self, *pods: str) -> list[str]:
         """On which nodes these pods are; "" for none."""
