@@ -9,7 +9,8 @@ import msgspec
 
 Labels = Mapping[str, str]
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,19}")  # int() alone would also take 1_0, which is a legal label value
+_INTEGER: Final = re.compile(r"[0-9]{1,63}")  # int() alone would also take 1_0, which is a legal label value
+_INTEGER_MAX: Final = 2**63 - 1
 
 
 class Operator(StrEnum):
@@ -80,8 +81,10 @@ def equals(labels: Labels) -> Selector:
 
 
 def _compares(operator: Operator, have: str, want: str) -> bool:
-    """Gt and Lt as in node affinity: both sides are integers, else no match."""
+    """Gt and Lt as in node affinity: both sides are label values and integers of 64 bits, else no match."""
     if not (_INTEGER.fullmatch(have) and _INTEGER.fullmatch(want)):
         return False
     left, right = int(have), int(want)
+    if left > _INTEGER_MAX or right > _INTEGER_MAX:
+        return False
     return left > right if operator is Operator.GT else left < right

@@ -12,6 +12,7 @@ from sky_core.settings import Settings
 from sky_core.testing.objects import GPU, SPOT, pod
 
 Object = dict[str, Any]
+HUGE = "hugepages-2Mi"
 
 
 def reading(raw: Object) -> PodReading:
@@ -76,6 +77,48 @@ def test_what_is_asked_for_the_pod_takes_the_place_of_its_containers() -> None:
 
 def test_a_limit_of_the_pod_gives_way_to_what_its_containers_request() -> None:
     assert request(asks("3"), resources={"limits": {"cpu": "9"}}) == cpu("3")
+
+
+def test_a_limit_of_the_pod_gives_way_to_a_request_of_nothing() -> None:
+    assert request(asks("0"), resources={"limits": {"cpu": "9"}}) == cpu("0")
+
+
+def test_hugepages_of_the_pod_take_the_place_of_those_of_its_containers() -> None:
+    container = {"resources": {"requests": {"cpu": "1"}, "limits": {HUGE: "2Mi"}}}
+
+    assert request(container, resources={"limits": {HUGE: "8Mi"}}) == parse_resources({"cpu": "1", HUGE: "8Mi"})
+    assert request(container, resources={"limits": {"cpu": "9"}}) == parse_resources({"cpu": "1", HUGE: "2Mi"})
+
+
+@pytest.mark.parametrize(
+    ("infeasible", "counted"), [(False, {"cpu": "4", "memory": "2Gi"}), (True, {"cpu": "3", "memory": "1Gi"})]
+)
+def test_a_resized_pod_counts_as_the_largest_or_if_that_is_infeasible_as_what_there_is(
+    infeasible: bool, counted: Object
+) -> None:
+    status: Object = {
+        "resources": {"requests": {"cpu": "2", "memory": "1Gi"}},
+        "allocatedResources": {"cpu": "3"},
+        "conditions": [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}] if infeasible else [],
+    }
+    pod_level = {"requests": {"cpu": "4", "memory": "2Gi"}}
+
+    found = reading(pod("p", containers=[asks("1")], resources=pod_level, status=status)).task.shape.request
+
+    assert found == parse_resources(counted)
+
+
+def test_what_the_status_says_of_a_pod_that_asks_for_nothing_as_such_does_not_count() -> None:
+    status = {"resources": {"requests": {"cpu": "9"}}, "allocatedResources": {"cpu": "9"}}
+
+    assert reading(pod("p", containers=[asks("1")], status=status)).task.shape.request == cpu("1")
+
+
+def test_what_containers_ask_for_is_fixed_for_the_pod_when_it_has_limits() -> None:
+    status = {"containerStatuses": [{"name": "c", "resources": {"requests": {"cpu": "4"}}}]}
+    made = pod("p", containers=[asks("1")], resources={"limits": {"cpu": "9"}}, status=status)
+
+    assert reading(made).task.shape.request == cpu("1")
 
 
 def resized(spec: str, in_use: str, allocated: str, *, infeasible: bool = False) -> Resources:

@@ -93,6 +93,31 @@ REFUSALS: dict[str, tuple[dict[str, Any], dict[str, Any], Code | None]] = {
         {"labels": {"cards": "1_0"}},
         Code.NODE_AFFINITY_NOT_MATCH,
     ),
+    "leading zeros are legal in a label, however many": (
+        required(labelled(requirement("cards Lt", f"{9:040}"))),
+        {"labels": GPU_A100},
+        None,
+    ),
+    "the largest number of 64 bits": (
+        required(labelled(requirement("cards Lt", str(2**63 - 1)))),
+        {"labels": GPU_A100},
+        None,
+    ),
+    "what has more than 64 bits is no number": (
+        required(labelled(requirement("cards Lt", str(2**63)))),
+        {"labels": GPU_A100},
+        Code.NODE_AFFINITY_NOT_MATCH,
+    ),
+    "nor is a label that has more": (
+        required(labelled(requirement("cards Gt", "4"))),
+        {"labels": {"cards": str(2**63)}},
+        Code.NODE_AFFINITY_NOT_MATCH,
+    ),
+    "nor what has a sign, which no label has": (
+        required(labelled(requirement("cards Gt", "-4"))),
+        {"labels": GPU_A100},
+        Code.NODE_AFFINITY_NOT_MATCH,
+    ),
     "requirements of one term are joined by and": (
         required(labelled(requirement("gpu Exists"), requirement("x Exists"))),
         {"labels": GPU_A100},

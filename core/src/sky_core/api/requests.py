@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sky_core.api.amounts import bounded, resources, total
+from sky_core.api.amounts import bounded, held, resources, total
 from sky_core.api.wire import core
 from sky_core.resources import NOTHING, Resources
 
-_POD_LEVEL: Final = frozenset({"cpu", "memory"})
+_OVERCOMMITTED: Final = frozenset({"cpu", "memory"})
 _NOT_ASKED: Final = core.ResourceRequirements()
 
 
@@ -23,19 +23,23 @@ def request(pod: core.Pod) -> Resources:
     sidecars = [container.restart_policy == "Always" for container in spec.init_containers]
     containers = _asked("spec.containers", spec.containers)
     inits = _asked("spec.initContainers", spec.init_containers)
+    whole = aggregate(containers, zip(inits, sidecars, strict=True))
+    own = _for_the_pod(spec, whole) if spec.resources != _NOT_ASKED else {}
+    infeasible = any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions)
     if status.container_statuses or status.init_container_statuses:
-        infeasible = any(
-            condition.type == "PodResizePending" and condition.reason == "Infeasible" for condition in status.conditions
-        )
         known = {one.name: one for one in (*status.container_statuses, *status.init_container_statuses)}
-        containers = [_resized(*pair, known, infeasible) for pair in zip(containers, spec.containers, strict=True)]
-        inits = [
+        containers_now = [_resized(*pair, known, infeasible) for pair in zip(containers, spec.containers, strict=True)]
+        inits_now = [
             _resized(asked, container, known, infeasible) if sidecar else asked
             for asked, container, sidecar in zip(inits, spec.init_containers, sidecars, strict=True)
         ]
-    whole = aggregate(containers, zip(inits, sidecars, strict=True))
-    if spec.resources != _NOT_ASKED:
-        whole = _for_the_pod(whole, spec.resources)
+        if (containers_now, inits_now) != (containers, inits):
+            whole = aggregate(containers_now, zip(inits_now, sidecars, strict=True))
+    if own and status.resources is not None:
+        has = _has("status", status.resources, status.allocated_resources)
+        own = {name: has[name] if infeasible else max(amount, has[name]) for name, amount in own.items()}
+    if own:
+        whole = whole.without(own) + Resources.of(own)
     if spec.overhead:
         whole += resources("spec.overhead", spec.overhead)
     return bounded("spec.containers", whole)
@@ -77,21 +81,35 @@ def _resized(
     if status is None or status.resources is None:
         return asked
     in_use, allocated = status.resources.requests, status.allocated_resources
-    if in_use == container.resources.requests and (not allocated or allocated == in_use):
+    if not infeasible and in_use == container.resources.requests and (not allocated or allocated == in_use):
         return asked
-    field = f"status.containerStatuses[{container.name}]"
-    has = resources(f"{field}.resources.requests", in_use).most(resources(f"{field}.allocatedResources", allocated))
+    has = _has(f"status.containerStatuses[{container.name}]", status.resources, allocated)
     return has if infeasible else asked.most(has)
 
 
-def _for_the_pod(whole: Resources, asked: core.ResourceRequirements) -> Resources:
-    """With what is asked for the pod as such, in place of what its containers ask for."""
-    requests = resources("spec.resources.requests", {n: a for n, a in asked.requests.items() if _is_pod_level(n)})
-    limits = resources("spec.resources.limits", {n: a for n, a in asked.limits.items() if _is_pod_level(n)})
-    named = asked.requests.keys() | {name for name in asked.limits if whole[name]}
-    own = requests + limits.without(named)
-    return whole.without({name for name in asked.requests if _is_pod_level(name)}) + own
+def _has(field: str, in_use: core.ResourceRequirements, allocated: Mapping[str, object]) -> Resources:
+    return resources(f"{field}.resources.requests", in_use.requests).most(
+        resources(f"{field}.allocatedResources", allocated)
+    )
 
 
-def _is_pod_level(name: str) -> bool:
-    return name in _POD_LEVEL or name.startswith("hugepages-")
+def _for_the_pod(spec: core.PodSpec, whole: Resources) -> dict[str, int]:
+    """What is asked for the pod as such, zeros too, in place of what its containers ask for: `whole`.
+
+    The API server completes it: a limit stands for a request, but where there are any limits, cpu and memory that a
+    container names are asked for as its containers do. Their hugepages are limits of the pod.
+    """
+    named = {
+        name: whole[name]
+        for one in (*spec.containers, *spec.init_containers)
+        for name in _at_pod_level({**one.resources.requests, **one.resources.limits})
+    }
+    huge = {name: amount for name, amount in named.items() if name not in _OVERCOMMITTED}
+    plain = {name: amount for name, amount in named.items() if name in _OVERCOMMITTED}
+    limits = {**huge, **held("spec.resources.limits", _at_pod_level(spec.resources.limits))}
+    requests = held("spec.resources.requests", _at_pod_level(spec.resources.requests))
+    return {**limits, **(plain if limits else {}), **requests}
+
+
+def _at_pod_level(amounts: Mapping[str, object]) -> dict[str, object]:
+    return {name: amount for name, amount in amounts.items() if name in _OVERCOMMITTED or name.startswith("hugepages-")}

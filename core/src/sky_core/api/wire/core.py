@@ -147,6 +147,8 @@ class PodStatus(msgspec.Struct, frozen=True, gc=False, kw_only=True, rename="cam
     phase: str = ""
     start_time: str = ""
     conditions: tuple[Condition, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: Amounts = {}
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
