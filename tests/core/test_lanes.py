@@ -141,7 +141,7 @@ def test_a_hopeless_job_does_not_keep_its_job_queue_shut() -> None:
     time_passes = at(60, delete=gone("nobody"))
     quotas = [quota("q-0", cards(16)), quota("q-1", cards(1))]
     tale = tell(lane("slow", maxRunningJobs=1), node("n0"), *quotas, *jobs, later=(time_passes,))
-    assert tale.bound == {"small-0": 3}
+    assert tale.bound == {"small-0": 1}
 
 
 def test_who_waits_for_room_that_is_made_for_it_keeps_its_turn() -> None:

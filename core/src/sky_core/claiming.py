@@ -99,7 +99,8 @@ class _Kind:
 class Claimer:
     """Makes the claims of one job within a trial. What it asks of free quotas it asks once per shape.
 
-    `unplaced`: a free quota that could be claimed, but for which the area has no slot left.
+    `unplaced`: a free quota that could be claimed, but for which the area has no slot left. `beyond_slots`: such a one
+    was claimed all the same.
     """
 
     def __init__(self, session: Session, trial: Statement, job: Job, terms: Terms) -> None:
@@ -109,6 +110,7 @@ class Claimer:
         self._job = job
         self._terms = terms
         self.unplaced: Parcel | None = None
+        self.beyond_slots = False
         self._mine: list[QuotaName] = []
         self._kinds: dict[tuple[int, Shape], _Kind] = {}
         self._least = reduce(Resources.least, (session.world.tasks[id_].shape.request for id_ in job.tasks))
@@ -231,6 +233,7 @@ class Claimer:
             return None
         _, name, chosen = min(found, key=lambda entry: entry[0])
         if chosen is not None:
+            self.beyond_slots = self.beyond_slots or chosen.used >= chosen.slots
             chosen.used += 1
         return name
 

@@ -12,7 +12,7 @@ from sky_core.claiming import Claimer, Terms
 from sky_core.members import OPEN, started
 from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
-from sky_core.placing import needs_one_card, place_extra, place_needed, refusals
+from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.resources import Resources
@@ -67,19 +67,19 @@ def _claim_needed(session: Session, job: Job) -> None:
     if not tasks:
         return
     terms = Terms(homes=_homes(session, job), capped=not session.has_begun(job), bounds=rank_bounds(session, job))
-    tried: Iterator[Terms] = iter(())
+    tried: Iterator[Terms] | None = None
     if needs_one_card(session, job, tasks):
         tried = candidates(session, job, tasks, terms)
     elif _any_returns(session, tasks):
         tried = iter((replace(terms, moves=True),))
     first: Terms | None = None
-    for inside in tried:
+    for inside in tried or ():
         first = first or inside
         if _works(session, job, tasks, inside):
             return
     # Nothing is moved unless it is known where to.
     area = Area(first.area.spec) if first is not None else terms.area
-    _settle(session, job, tasks, replace(terms, area=area))
+    _settle(session, job, tasks, replace(terms, area=area), tried=tried is not None)
 
 
 def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> bool:
@@ -98,8 +98,12 @@ def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> b
         return True
 
 
-def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> None:
-    """Claim what there is, and let hop 2 say what is wrong with it; or say what hop 1 lacks."""
+def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, *, tried: bool) -> None:
+    """Claim what there is; or say what hop 1 lacks, or what hop 2 would say.
+
+    `tried`: hop 2 was tried ahead, and no terms work. Claims that hop 2 would refuse are not kept till then: whoever
+    comes next might need them, and those of a job that never backs off would be in the way in every cycle.
+    """
     standing = session.standing(job.id)
     standing.area = terms.area
     with session.trial() as trial:
@@ -108,9 +112,19 @@ def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> 
         if without:
             standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
         elif session.points["quotaReady"](job):
-            trial.commit()
-            return
+            refused = _refused_ahead(session, job) if tried or claimer.beyond_slots else ()
+            if not refused:
+                trial.commit()
+                return
+            standing.refuse(Rung.ALLOCATE_ZONE if job.topology.on else Rung.ALLOCATE_QUOTA, refused)
     standing.going = False
+
+
+def _refused_ahead(session: Session, job: Job) -> tuple[Finding, ...]:
+    """What hop 2 would say against the claims of the job; nothing where it would place them."""
+    with session.trial() as ahead:
+        refusal = place_needed(session, ahead, job)
+        return explain(session, refusal) if refusal is not None else ()
 
 
 def _claim_extras(session: Session, job: Job) -> None:

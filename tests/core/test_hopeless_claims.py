@@ -1,0 +1,77 @@
+"""What a job that hop 2 will refuse claims on the way is not kept from those after it, not even within the cycle."""
+
+from collections.abc import Iterable
+
+from sky_core.testing.objects import Object, group, job_queue, node, pod, queue, quota
+from sky_core.testing.stories import Tale, at, cards, gang, gone, reborn, tell
+
+NOWHERE: Object = {"nodeSelector": {"no": "where"}}
+REQUIRED = {"enable-topology-scheduling": "true", "topology-policy": "required"}
+
+
+def zoned(name: str, zone: str) -> Object:
+    return node(name, labels={"scheduling.infini-ai.com/zone": zone})
+
+
+def after_ten_minutes(*objects: Object) -> Tale:
+    return tell(*objects, later=(at(600, delete=gone("nobody")),), cycles=700)
+
+
+def capped(*jobs: Iterable[Object]) -> list[Object]:
+    quotas = [quota(f"q-{i}", cards(8), queue="capped") for i in range(2)]
+    return [node("n0"), queue("capped", capability=cards(8)), *quotas, *(each for job in jobs for each in job)]
+
+
+def test_a_hopeless_gang_does_not_use_up_its_queues_capability() -> None:
+    hopeless = gang("a", 2, cards(4), group={"queue": "capped"}, **NOWHERE)
+    tale = after_ten_minutes(*capped(hopeless, gang("b", 1, cards(8), group={"queue": "capped"})))
+    assert tale.bound == {"b-0": 1}
+
+
+def test_a_hopeless_pod_does_not_use_up_its_queues_capability() -> None:
+    notes = {"queue-name": "capped"}
+    tale = after_ten_minutes(*capped([pod("a", cards(8), notes=notes, **NOWHERE), pod("b", cards(8), notes=notes)]))
+    assert tale.bound == {"b": 1}
+
+
+def test_a_gang_that_no_zone_holds_does_not_use_up_its_queues_capability() -> None:
+    zones = [queue("capped", capability=cards(16)), zoned("n0", "A"), zoned("n1", "B")]
+    quotas = [quota(f"q-{i}", cards(8), queue="capped") for i in range(3)]
+    waits = gang("a", 2, cards(8), group={"queue": "capped", "notes": REQUIRED})
+    tale = after_ten_minutes(*zones, *quotas, *waits, *gang("b", 1, cards(8), group={"queue": "capped"}))
+    assert tale.bound == {"b-0": 1}
+
+
+def test_a_hopeless_gang_does_not_take_the_turn_of_its_job_queue() -> None:
+    lane = job_queue("lane", queueName="default", maxRunningJobs=1, jobSelector={})
+    quotas = [quota("q-0", cards(8)), quota("q-1", cards(8))]
+    tale = tell(node("n0"), node("n1"), lane, *quotas, *gang("a", 2, cards(8), **NOWHERE), *gang("b", 1, cards(8)))
+    assert tale.bound == {"b-0": 1}
+
+
+def test_a_gang_that_waits_for_its_zone_leaves_the_free_quota_to_others() -> None:
+    """It has started, so that it never backs off: in every cycle it comes before the others."""
+    pods = [pod(f"a-{i}", cards(4), group="a") for i in range(2)]
+    tale = tell(
+        zoned("n0", "A"),
+        zoned("n1", "B"),
+        quota("q-0", cards(4)),
+        quota("q-1", cards(4)),
+        group("a", 2, notes=REQUIRED),
+        *pods,
+        later=(
+            at(3, delete=gone("a-1")),
+            at(5, delete=gone("q-1", "Quota")),
+            at(5, apply=pod("foreign", cards(4), scheduler="other", on="n0")),
+            at(7, apply=quota("q-2", cards(4))),
+            at(8, apply=reborn(pods[1])),
+            at(12, apply=pod("b", cards(4))),
+        ),
+    )
+    assert tale.place("b") == "n1"
+    assert tale.cycles < 20
+
+
+def test_what_hop_two_says_of_claims_that_are_not_kept_is_told() -> None:
+    tale = tell(node("n0"), quota("q-0", cards(8)), *gang("a", 1, cards(8), **NOWHERE))
+    assert (tale.rung("a"), tale.codes("a")) == ("AllocateQuota", {"NodeSelectorNotMatch"})
