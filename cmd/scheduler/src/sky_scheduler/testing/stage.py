@@ -25,11 +25,12 @@ from sky_scheduler.process import Process
 from sky_scheduler.recorder import Recorder
 from sky_scheduler.station import RunSync, Surroundings
 from sky_shell.lease import Candidate
-from sky_shell.resources import EVENTS, LEASES, SEEN
+from sky_shell.resources import EVENTS, LEASES, SEEN, Resource
 from sky_shell.transport import JSON, MERGE_PATCH, FencedError, Lines, Response, Transport, TransportError, fence
 
 Object = dict[str, Any]
-RESOURCES: Final = {resource.kind: resource for resource in (*SEEN, LEASES, EVENTS)}
+DEFINITIONS: Final = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition")
+RESOURCES: Final = {resource.kind: resource for resource in (*SEEN, LEASES, EVENTS, DEFINITIONS)}
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -241,18 +242,27 @@ class Stage:
         for raw in objects:
             resource = RESOURCES[raw["kind"]]
             namespace = raw["metadata"].get("namespace", "default") if resource.namespaced else ""
-            await self._told("POST", resource.collection(namespace), {**_complete(raw), "status": {}})
+            await self.ask("POST", resource.collection(namespace), {**_complete(raw), "status": {}})
             if raw.get("status"):
                 path = resource.path(namespace, raw["metadata"]["name"], "status")
-                await self._told("PATCH", path, {"status": raw["status"]})
+                await self.ask("PATCH", path, {"status": raw["status"]})
+
+    async def ask(self, method: str, path: str, body: object) -> Object:
+        """What the server answers, which must be that all is well."""
+        sent = None if body is None else msgspec.json.encode(body)
+        kind = MERGE_PATCH if method == "PATCH" else JSON
+        response = await self._transport.request(method, path, body=sent, content_type=kind)
+        assert response.status in (200, 201), response.body  # noqa: S101
+        said: Object = msgspec.json.decode(response.body)
+        return said
 
     async def change(self, kind: str, name: str, patch: Object, part: str = "") -> Object:
         """Merge this into an object in `default` or of the cluster, or into a part of it."""
-        return await self._told("PATCH", self._path(kind, name, part), patch)
+        return await self.ask("PATCH", self._path(kind, name, part), patch)
 
     async def delete(self, kind: str, name: str) -> None:
         """Delete an object."""
-        await self._told("DELETE", self._path(kind, name), {})
+        await self.ask("DELETE", self._path(kind, name), {})
 
     async def find(self, kind: str, name: str) -> Object | None:
         """An object as it is; None if there is none."""
@@ -262,11 +272,11 @@ class Stage:
 
     async def get(self, kind: str, name: str) -> Object:
         """An object that is there."""
-        return await self._told("GET", self._path(kind, name), None)
+        return await self.ask("GET", self._path(kind, name), None)
 
     async def all(self, kind: str) -> list[Object]:
         """All objects of a kind, by namespace and name."""
-        found = await self._told("GET", RESOURCES[kind].collection(), None)
+        found = await self.ask("GET", RESOURCES[kind].collection(), None)
         items: list[Object] = found["items"]
         return [{"status": {}, **item, "kind": kind} for item in items]
 
@@ -308,14 +318,6 @@ class Stage:
         for name, book in world.books.items():
             assert all(left >= 0 for left in book.idle.units.values()), f"{name} is overfilled"  # noqa: S101
             assert all(left >= 0 for left in book.quota_idle.units.values()), f"{name} promises too much"  # noqa: S101
-
-    async def _told(self, method: str, path: str, body: object) -> Object:
-        sent = None if body is None else msgspec.json.encode(body)
-        kind = MERGE_PATCH if method == "PATCH" else JSON
-        response = await self._transport.request(method, path, body=sent, content_type=kind)
-        assert response.status in (200, 201), response.body  # noqa: S101
-        said: Object = msgspec.json.decode(response.body)
-        return said
 
     def _path(self, kind: str, name: str, part: str = "") -> str:
         resource = RESOURCES[kind]
