@@ -113,9 +113,10 @@ def test_a_changed_spec_is_a_new_generation(sky: Caller) -> None:
     assert changed["metadata"]["generation"] == 2
 
 
-def test_a_merge_patch_of_a_custom_object_ignores_the_uid(sky: Caller) -> None:
+def test_a_patch_of_the_status_ignores_the_uid_and_another_does_not(sky: Caller) -> None:
     sky.post(QUOTAS, quota())
-    assert sky.patch(f"{QUOTAS}/q", {"metadata": {"uid": "another"}}, MERGE_PATCH).status == 200
+    assert sky.patch(f"{QUOTAS}/q/status", {"metadata": {"uid": "another"}}, MERGE_PATCH).status == 200
+    assert sky.patch(f"{QUOTAS}/q", {"metadata": {"uid": "another"}}, MERGE_PATCH).status == 422
     assert sky.patch(f"{QUOTAS}/q", {}, STRATEGIC_PATCH).status == 415
 
 

@@ -59,7 +59,7 @@ def test_a_list_can_be_of_an_old_version_but_of_no_future_one(maps: Caller) -> N
     refused = maps.get(MAPS, resourceVersion=10_000)
     assert (refused.status, refused.body["details"]["causes"][0]["reason"]) == (504, "ResourceVersionTooLarge")
     assert refused.headers["retry-after"] == "1"
-    assert maps.get(MAPS, resourceVersionMatch="Exact").status == 400
+    assert maps.get(MAPS, resourceVersionMatch="Exact").status == 422
 
 
 def test_a_cache_that_lags_answers_only_what_may_be_old(maps: Caller) -> None:

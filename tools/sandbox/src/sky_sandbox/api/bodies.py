@@ -1,29 +1,33 @@
 """Objects as clients send them and as the storage keeps them: without what their kind knows, in its words."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from sky_core.simulation.objects import Object, part
 from sky_sandbox.api.kinds import Kind
-from sky_sandbox.api.refusals import bad_request, unsupported
+from sky_sandbox.api.refusals import Cause, Refusal, bad_request, invalid, unsupported
 from sky_sandbox.api.requests import Request
 from sky_sandbox.objects.events import kept, viewed
+from sky_sandbox.objects.schemas import WRONG_TYPE, faults
 
 
-def read(kind: Kind, raw: Mapping[str, Any], *, name: str = "", namespace: str = "") -> dict[str, Any]:
-    """A client's object as the storage would keep it.
+def read(
+    kind: Kind, raw: Mapping[str, Any], *, name: str = "", namespace: str = "", patched: bool = False
+) -> dict[str, Any]:
+    """A client's object as the storage would keep it. `patched`: it is what a patch has made of the one there was.
 
     Raises:
-        Refusal: It is of another kind than its path says, or of another name or namespace.
+        Refusal: It is of another kind than its path says, of another name or namespace, or has a field of a wrong type.
     """
     said = (raw.get("apiVersion"), raw.get("kind"))
     if said != (kind.api_version, kind.kind) and (kind.custom or any(said)):
-        raise bad_request(
+        why = (
             f"the API version and kind in the data ({said[0]}, {said[1]}) do not match "
             f"the expected ({kind.api_version}, {kind.kind})"
         )
+        raise _unreadable(kind, why, patched=patched)
     metadata = part(raw, "metadata")
     if name and metadata.get("name", name) != name:
         raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
@@ -31,9 +35,21 @@ def read(kind: Kind, raw: Mapping[str, Any], *, name: str = "", namespace: str =
         if metadata.get("namespace") not in {None, "", namespace}:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata = {**metadata, "namespace": namespace}
-    body = {**raw, "metadata": metadata}
-    bare = {key: value for key, value in body.items() if key not in {"apiVersion", "kind"}}
-    return dict(kept(kind, bare if kind.custom else _without_nulls(bare)))
+    bare = {key: value for key, value in raw.items() if key not in {"apiVersion", "kind"}}
+    bare["metadata"] = metadata
+    if kind.custom:
+        return bare
+    found: dict[str, Any] = dict(kept(kind, _as_go_has_it(bare)))
+    wrong = [cause for cause in faults(found, kind.schema) if cause.type == WRONG_TYPE]
+    if wrong:
+        raise _unreadable(kind, wrong[0].message, patched=patched)
+    return found
+
+
+def _unreadable(kind: Kind, why: str, *, patched: bool) -> Refusal:
+    if patched:
+        return invalid(kind.qualified, "", [Cause("patch", f"Invalid value: {why}")])
+    return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
 
 
 def seen(kind: Kind, raw: Object) -> dict[str, Any]:
@@ -100,10 +116,20 @@ def converted(raw: Mapping[str, Any]) -> DeleteOptions:
     return found
 
 
-def _without_nulls(value: Any) -> Any:
-    """As Go reads it: a null is an absent field. In a list it stays."""
+def _as_go_has_it(value: Any, name: str = "") -> Any:
+    """What Go keeps of a value: no nulls, no empty lists; among texts by name a null is an empty text."""
+    if name == _RAW:
+        return value
     if isinstance(value, dict):
-        return {name: _without_nulls(inner) for name, inner in value.items() if inner is not None}
+        if name in _TEXTS_BY_NAME:
+            return {key: "" if inner is None else inner for key, inner in value.items()}
+        return {key: _as_go_has_it(inner, key) for key, inner in value.items() if inner is not None and inner != []}
     if isinstance(value, list):
-        return [_without_nulls(inner) for inner in value]
+        return [_as_go_has_it(inner) for inner in value]
     return value
+
+
+_RAW: Final = "openAPIV3Schema"
+"""In a definition's schema an empty list may be a default."""
+
+_TEXTS_BY_NAME: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "data"})

@@ -95,6 +95,6 @@ def _told_to_go(kind: Kind, raw: Object, grace: int, now: Instant) -> Object:
     until = timestamp(Instant(now + grace * SECOND))
     told = written(raw, ("metadata", "deletionTimestamp"), until)
     told = written(told, ("metadata", "deletionGracePeriodSeconds"), grace)
-    if kind.counted:
+    if kind.counted and not raw["metadata"].get("deletionTimestamp"):
         told = written(told, ("metadata", "generation"), raw["metadata"].get("generation", 0) + 1)
     return written(told, ("status", "phase"), "Terminating") if kind.kept_as == _NAMESPACES else told

@@ -26,8 +26,9 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
         fields: Field selectors beyond `metadata.name` and `metadata.namespace`.
         schema: Structural for a custom kind; of a core kind only the keys of its lists.
         custom: Whether a CustomResourceDefinition made it.
-        counted: Whether `metadata.generation` counts its changes.
+        counted: Whether `metadata.generation` counts changes: of a core kind those of its spec.
         stored_as: The resource as which it is kept; another kind's if both show the same objects.
+        conditional: Whether a PUT must say which version it replaces.
         made_by_update: Whether a PUT makes an object that is not there.
         unwritable: What having some would take; empty if they can be made.
     """
@@ -47,6 +48,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     custom: bool = False
     counted: bool = False
     stored_as: str = ""
+    conditional: bool = False
     made_by_update: bool = False
     unwritable: str = ""
 

@@ -18,6 +18,7 @@ SAID: Final = ("name", "namespace", "labels", "annotations", "finalizers", "owne
 
 MAY_CHANGE: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 
+_FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
 _ANNOTATIONS_MAX: Final = 256 * 1024
 _KEY: Final = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -31,6 +32,11 @@ def timestamp(now: Instant) -> str:
 def whole(now: Instant) -> Instant:
     """The second that an instant is in."""
     return Instant(now - now % SECOND)
+
+
+def is_label_name(text: str) -> bool:
+    """Whether it is a DNS label, as namespaces and containers are called."""
+    return _LABEL.fullmatch(text) is not None
 
 
 def born(kind: Kind, said: Object, identities: Identities, now: Instant) -> dict[str, Any]:
@@ -48,6 +54,8 @@ def born(kind: Kind, said: Object, identities: Identities, now: Instant) -> dict
     metadata |= {"uid": identities.uid(), "creationTimestamp": timestamp(now)}
     if kind.counted:
         metadata["generation"] = 1
+    elif said.get("generation"):
+        metadata["generation"] = said["generation"]
     judge(kind, metadata)
     return metadata
 
@@ -83,7 +91,7 @@ def judge(kind: Kind, metadata: Object) -> None:
 
 def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
     name = metadata["name"]
-    is_fine = _LABEL.fullmatch if kind.plural == "namespaces" else is_name
+    is_fine = is_label_name if kind.plural == "namespaces" else is_name
     if not isinstance(name, str) or not is_fine(name):
         yield Cause("metadata.name", f'Invalid value: "{name}": a lowercase RFC 1123 subdomain is wanted')
     for key, value in metadata.get("labels", {}).items():
@@ -97,6 +105,9 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
             yield Cause("metadata.annotations", f'Invalid value: "{key}": name part must consist of alphanumerics')
     if sum(len(key) + len(text.encode()) for key, text in annotations.items()) > _ANNOTATIONS_MAX:
         yield Cause("metadata.annotations", f"Too long: may not be more than {_ANNOTATIONS_MAX} bytes")
+    for name in metadata.get("finalizers", ()):
+        if "/" not in name and name not in _FINALIZERS:
+            yield Cause("metadata.finalizers", f'Invalid value: "{name}": name is not fully qualified')
     for reference in metadata.get("ownerReferences", ()):
         for field in ("apiVersion", "kind", "name", "uid"):
             if not reference.get(field):

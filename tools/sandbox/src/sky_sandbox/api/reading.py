@@ -8,7 +8,7 @@ import msgspec
 
 from sky_core.model import SECOND, Duration, Instant
 from sky_sandbox.api.kinds import Kind
-from sky_sandbox.api.refusals import Cause, Refusal, bad_request, expired, invalid, not_found
+from sky_sandbox.api.refusals import Cause, Refusal, bad_request, defect, expired, invalid, not_found
 from sky_sandbox.api.requests import Request, Target
 from sky_sandbox.api.selection import selection
 from sky_sandbox.api.storage import Key, Storage, Stored
@@ -69,8 +69,11 @@ def listed(
 
 def watch(storage: Storage, kind: Kind, target: Target, request: Request, now: Instant) -> Watch:
     """A watch: from a version on; or, without one, of everything, what is there first."""
-    version, initial = request.number("resourceVersion"), request.flag("sendInitialEvents")
+    text, initial = request.query.get("resourceVersion") or "0", request.flag("sendInitialEvents")
     _check_match(request)
+    if not text.isdigit():
+        raise defect(f'resourceVersion: Invalid value: "{text}"')
+    version = int(text)
     chosen = selection(kind, request, target.name)
     there: Sequence[Stored] = ()
     if not version or initial:
@@ -108,8 +111,10 @@ def _version(storage: Storage, kind: Kind, request: Request, now: Instant, behin
     """The version that a list shows."""
     text, match = request.query.get("resourceVersion", ""), request.query.get("resourceVersionMatch", "")
     wanted = request.number("resourceVersion")
-    if match not in _MATCHES or (match and not text):
-        raise bad_request(f"resourceVersionMatch {match!r} is not possible with resourceVersion {text!r}")
+    unfit = match not in _MATCHES or (match and not text) or (match == "Exact" and text == "0")
+    if unfit or "sendInitialEvents" in request.query:
+        cause = Cause("resourceVersionMatch", f"Forbidden: {match!r} with resourceVersion {text!r}")
+        raise invalid("ListOptions.meta.k8s.io", "", [cause])
     cached = storage.version
     if behind and text:
         cached = storage.table(kind.kept_as).version_at(Instant(now - behind))

@@ -37,7 +37,7 @@ class Refusal(Exception):  # noqa: N818 - it is an answer, no error of ours
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
+            **({"reason": self.reason} if self.reason else {}),
             **({"details": self.details} if self.details else {}),
             "code": self.status,
         }
@@ -108,6 +108,11 @@ def too_many(message: str, *, retry_after: int | None = None, causes: Sequence[C
     if retry_after is not None:
         details["retryAfterSeconds"] = retry_after
     return Refusal(429, "TooManyRequests", message, details)
+
+
+def defect(message: str) -> Refusal:
+    """What an API server answers where something gets past its own validation: 500, without a reason."""
+    return Refusal(500, "", message)
 
 
 def timed_out(message: str = "Timeout: request did not complete within the allotted timeout") -> Refusal:

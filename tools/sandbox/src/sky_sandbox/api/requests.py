@@ -9,7 +9,7 @@ import msgspec
 from sky_core.api.instants import duration
 from sky_core.model import Duration
 from sky_sandbox.api import protobuf
-from sky_sandbox.api.refusals import bad_request, unsupported
+from sky_sandbox.api.refusals import Cause, Refusal, bad_request, invalid, unsupported
 from sky_shell.transport import JSON
 
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
@@ -138,12 +138,17 @@ def options(request: Request) -> Options:
     query = request.query
     validation = query.get("fieldValidation") or "Warn"
     if validation not in {"Ignore", "Warn", "Strict"}:
-        raise bad_request(f"fieldValidation: unsupported value {validation!r}")
+        raise _unsupported_value("fieldValidation", validation)
     if query.get("dryRun", "") not in {"", "All"}:
-        raise bad_request(f"dryRun: unsupported value {query['dryRun']!r}")
+        raise _unsupported_value("dryRun", query["dryRun"])
     return Options(
         dry_run=query.get("dryRun") == "All",
         manager=query.get("fieldManager") or "unknown",
         validation=validation,
         force=request.flag("force"),
     )
+
+
+def _unsupported_value(field: str, value: str) -> Refusal:
+    cause = Cause(field, f'Unsupported value: "{value}"', "FieldValueNotSupported")
+    return invalid("Options.meta.k8s.io", "", [cause])

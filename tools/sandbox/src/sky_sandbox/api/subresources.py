@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sky_core.api.conditions import merged
+from sky_core.api.conditions import condition, merged
 from sky_core.api.instants import rfc3339
 from sky_core.model import Instant
 from sky_core.simulation.objects import Object, conditions, part, text, written
@@ -10,7 +10,7 @@ from sky_sandbox.api.bodies import Preconditions, converted
 from sky_sandbox.api.deletion import ENDED, Deleter
 from sky_sandbox.api.kinds import Kind
 from sky_sandbox.api.metadata import whole
-from sky_sandbox.api.refusals import Cause, Refusal, bad_request, conflict, invalid, too_many
+from sky_sandbox.api.refusals import Cause, Refusal, bad_request, conflict, defect, too_many
 from sky_sandbox.api.storage import Key, Stored
 from sky_sandbox.api.writing import Writer
 from sky_sandbox.objects.disruption import RESOURCE, is_ready, protects
@@ -30,10 +30,9 @@ def bind(writer: Writer, kind: Kind, key: Key, binding: Object, now: Instant, *,
     if metadata.get("name", name) != name:
         raise bad_request(f"name in URL does not match name in Binding object: {metadata['name']}")
     if text(target, "kind") not in {"", "Node"}:
-        cause = Cause("target.kind", f'Unsupported value: "{target["kind"]}"', "FieldValueNotSupported")
-        raise invalid("Binding", name, [cause])
+        raise defect(f'target.kind: Unsupported value: "{target["kind"]}": supported values: "Node", "<empty>"')
     if not text(target, "name"):
-        raise invalid("Binding", name, [Cause("target.name", "Required value", "FieldValueRequired")])
+        raise defect("target.name: Required value")
     pod = writer.found(kind, key).object
     meant = Preconditions(uid=metadata.get("uid") or None, resource_version=metadata.get("resourceVersion") or None)
     if why := meant.broken_by(pod) or _no_bind(pod, name):
@@ -76,7 +75,14 @@ def evict(writer: Writer, deleter: Deleter, kind: Kind, key: Key, eviction: Obje
         if not options.is_trial and not options.preconditions.broken_by(pod):
             budget_key = (key[0], budget.object["metadata"]["name"])
             writer.put_status(writer.registry[RESOURCE], budget_key, status, now)
+    if not options.is_trial and not options.preconditions.broken_by(pod):
+        writer.put_status(kind, key, _disrupted(pod, now), now)
     deleter.delete(kind, key, options, now)
+
+
+def _disrupted(pod: Object, now: Instant) -> Object:
+    told = condition("DisruptionTarget", holds=True, reason="EvictionByEvictionAPI", message="Eviction API: evicting")
+    return {**part(pod, "status"), "conditions": merged(conditions(pod), told, whole(now))}
 
 
 def _budget(writer: Writer, pod: Object) -> Stored | None:

@@ -17,6 +17,7 @@ from sky_sandbox.api.refusals import (
     already_exists,
     bad_request,
     conflict,
+    defect,
     forbidden,
     invalid,
     modified,
@@ -63,7 +64,7 @@ class Writer:
         """Make an object."""
         said = read(kind, raw, namespace=namespace)
         if text(said["metadata"], "resourceVersion"):
-            raise bad_request("resourceVersion should not be set on objects to be created")
+            raise defect("resourceVersion should not be set on objects to be created")
         if "status" in kind.subresources and kind.plural != "nodes":
             said.pop("status", None)
         return self._create(kind, said, options, now, None)
@@ -79,11 +80,11 @@ class Writer:
         current = current or self.found(kind, key)
         metadata = part(said, "metadata")
         version, uid = metadata.get("resourceVersion") or None, metadata.get("uid") or None
-        if version is None and kind.custom:
-            why = "Invalid value: 0: must be specified for an update"
-            raise invalid(kind.qualified, key[1], [Cause("metadata.resourceVersion", why)])
         if why := Preconditions(uid=uid).broken_by(current.object):
             raise conflict(kind.resource, key[1], why)
+        if version is None and kind.conditional:
+            why = "Invalid value: 0: must be specified for an update"
+            raise invalid(kind.qualified, key[1], [Cause("metadata.resourceVersion", why)])
         return self._replace(kind, key, current, said, options, now, subresource=subresource)
 
     def patch(
@@ -102,8 +103,8 @@ class Writer:
             return self._apply(kind, key, change, options, now, subresource)
         current = self.found(kind, key)
         before = seen(kind, current.object)
-        said = read(kind, _patched(kind, before, change, media), name=key[1], namespace=key[0])
-        if not kind.custom and said["metadata"].get("uid") != current.object["metadata"]["uid"]:
+        said = read(kind, _patched(kind, before, change, media), name=key[1], namespace=key[0], patched=True)
+        if not (kind.custom and subresource) and said["metadata"].get("uid") != current.object["metadata"]["uid"]:
             raise invalid(kind.qualified, key[1], [Cause("metadata.uid", "field is immutable")])
         return self._replace(kind, key, current, said, options, now, subresource=subresource, patching=True)
 
@@ -151,7 +152,10 @@ class Writer:
         owners: Owners | None = None,
     ) -> Done:
         old = current.object
-        if said["metadata"].get("resourceVersion") not in {None, "", str(current.version)}:
+        version = said["metadata"].get("resourceVersion") or str(current.version)
+        if not version.isdigit():
+            raise defect(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+        if version != str(current.version):
             raise modified(kind.resource, key[1])
         case = Case(
             kind=kind, name=key[1], now=now, storage=self.storage, old=old, validation=options.validation,
@@ -166,7 +170,7 @@ class Writer:
                 new = written(new, ("status",), old.get("status"))
         if kind.custom or not subresource:
             new = admitted(dict(new), case)
-        if kind.counted and not subresource and _content(new) != _content(old):
+        if kind.counted and not subresource and _content(kind, new) != _content(kind, old):
             new = written(new, ("metadata", "generation"), old["metadata"].get("generation", 0) + 1)
         if owners is None and old["metadata"].get("managedFields"):
             owners = updated(old, new, Owner(options.manager, "Update", subresource), kind.schema)
@@ -233,6 +237,8 @@ def _patched(kind: Kind, before: dict[str, Any], change: Any, media: str) -> dic
 
 
 def _json_patched(before: dict[str, Any], change: Any, _: Schema) -> Any:
+    if not isinstance(change, list):
+        raise bad_request("error decoding patch: it is no list of operations")
     try:
         return json_patch.patched(before, change)
     except json_patch.PatchError as error:
@@ -247,6 +253,8 @@ _PATCHES: Final[Mapping[str, Callable[[dict[str, Any], Any, Schema], Any]]] = {
 }
 
 
-def _content(raw: Object) -> Object:
+def _content(kind: Kind, raw: Object) -> Any:
     """What `metadata.generation` counts changes of."""
+    if not kind.custom:
+        return raw.get("spec")
     return {name: value for name, value in raw.items() if name not in {"metadata", "status"}}

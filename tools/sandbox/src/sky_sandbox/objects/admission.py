@@ -18,6 +18,8 @@ NOT_READY: Final = "node.kubernetes.io/not-ready"
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 
 _PRIORITY_MAX: Final = 1_000_000_000
+_SYSTEM: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+_UNCOUNTED: Final = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
 _MICRO_TIME: Final = re.compile(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{6}(Z|[+-][0-9:]{5})", re.ASCII)
 
 
@@ -48,11 +50,11 @@ def _namespace(raw: dict[str, Any], case: Case) -> Object:
 
 def _priority_class(raw: dict[str, Any], case: Case) -> Object:
     value = raw.get("value", 0)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise case.unreadable("value must be an integer")
     if case.old is not None and value != case.old["value"]:
         raise case.invalid_at("value", "Forbidden: may not be changed in an update", "FieldValueForbidden")
-    if value > _PRIORITY_MAX and not case.name.startswith("system-"):
+    if case.name.startswith("system-") and _SYSTEM.get(case.name) != value:
+        raise case.invalid_at("metadata.name", "Forbidden: names with 'system-' prefix are reserved")
+    if value > _PRIORITY_MAX and case.name not in _SYSTEM:
         raise case.invalid_at(
             "value", f"Forbidden: maximum allowed value of a user defined priority is {_PRIORITY_MAX}"
         )
@@ -76,10 +78,13 @@ def _lease(raw: dict[str, Any], case: Case) -> Object:
 
 def _budget(raw: dict[str, Any], case: Case) -> Object:
     try:
-        budgets.read(raw)
+        rule = budgets.read(raw)
     except Invalid as error:
         raise case.invalid_at(error.field, error.fault) from None
-    return raw if case.old else {**raw, "status": {}}
+    for share in (rule.available_min, rule.unavailable_max):
+        if share is not None and share.percent and share.count > 100:
+            raise case.invalid_at("spec", "Must not be greater than 100%")
+    return raw if case.old else {**raw, "status": dict.fromkeys(_UNCOUNTED, 0)}
 
 
 def _pending(raw: dict[str, Any], case: Case) -> Object:

@@ -3,7 +3,17 @@
 from typing import Final
 
 from sky_sandbox.api.kinds import Column, Kind
-from sky_sandbox.objects.list_keys import NODE, PLAIN, POD, WITH_CONDITIONS
+from sky_sandbox.objects.core_schemas import (
+    BUDGET,
+    CONFIG_MAP,
+    DEFINITION,
+    EVENT,
+    LEASE,
+    NODE,
+    POD,
+    PRIORITY_CLASS,
+    USUAL,
+)
 
 _AGE: Final = Column(name="Age", path=".metadata.creationTimestamp", type="date")
 _POD_FIELDS: Final = (
@@ -27,16 +37,16 @@ CORE: Final = (
     ),
     Kind(
         plural="namespaces", kind="Namespace", short_names=("ns",), subresources=("status",), fields=("status.phase",),
-        schema=WITH_CONDITIONS, columns=(Column(name="Status", path=".status.phase"), _AGE),
+        schema=USUAL, columns=(Column(name="Status", path=".status.phase"), _AGE),
     ),
     Kind(
-        plural="events", kind="Event", namespaced=True, short_names=("ev",), fields=_EVENT_FIELDS, schema=PLAIN,
+        plural="events", kind="Event", namespaced=True, short_names=("ev",), fields=_EVENT_FIELDS, schema=EVENT,
         made_by_update=True,
     ),
-    Kind(plural="configmaps", kind="ConfigMap", namespaced=True, short_names=("cm",), schema=PLAIN),
+    Kind(plural="configmaps", kind="ConfigMap", namespaced=True, short_names=("cm",), schema=CONFIG_MAP),
     Kind(
         plural="persistentvolumes", kind="PersistentVolume", short_names=("pv",), subresources=("status",),
-        schema=PLAIN,
+        schema=USUAL,
         columns=(
             Column(name="Capacity", path=".spec.capacity.storage"),
             Column(name="Reclaim Policy", path=".spec.persistentVolumeReclaimPolicy"),
@@ -48,7 +58,7 @@ CORE: Final = (
     ),
     Kind(
         plural="persistentvolumeclaims", kind="PersistentVolumeClaim", namespaced=True, short_names=("pvc",),
-        subresources=("status",), schema=WITH_CONDITIONS,
+        subresources=("status",), schema=USUAL,
         columns=(
             Column(name="Status", path=".status.phase"),
             Column(name="Volume", path=".spec.volumeName"),
@@ -66,16 +76,17 @@ CORE: Final = (
         unwritable="limit pods by LimitRanges",
     ),
     Kind(
-        group="coordination.k8s.io", plural="leases", kind="Lease", namespaced=True, schema=PLAIN, made_by_update=True,
+        group="coordination.k8s.io", plural="leases", kind="Lease", namespaced=True, schema=LEASE,
+        conditional=True, made_by_update=True,
         columns=(Column(name="Holder", path=".spec.holderIdentity"), _AGE),
     ),
     Kind(
-        group="events.k8s.io", plural="events", kind="Event", namespaced=True, short_names=("ev",), schema=PLAIN,
+        group="events.k8s.io", plural="events", kind="Event", namespaced=True, short_names=("ev",), schema=EVENT,
         stored_as="events", made_by_update=True,
     ),
     Kind(
         group="scheduling.k8s.io", plural="priorityclasses", kind="PriorityClass", short_names=("pc",), counted=True,
-        schema=PLAIN,
+        schema=PRIORITY_CLASS,
         columns=(
             Column(name="Value", path=".value", type="integer"),
             Column(name="Global-Default", path=".globalDefault", type="boolean"),
@@ -85,12 +96,12 @@ CORE: Final = (
     ),
     Kind(
         group="policy", plural="poddisruptionbudgets", kind="PodDisruptionBudget", namespaced=True,
-        short_names=("pdb",), subresources=("status",), counted=True, schema=WITH_CONDITIONS,
+        short_names=("pdb",), subresources=("status",), counted=True, conditional=True, schema=BUDGET,
     ),
     Kind(
         group="apiextensions.k8s.io", plural="customresourcedefinitions", kind="CustomResourceDefinition",
         short_names=("crd", "crds"), categories=("api-extensions",), subresources=("status",), counted=True,
-        schema=WITH_CONDITIONS,
+        conditional=True, schema=DEFINITION,
         columns=(Column(name="Created At", path=".metadata.creationTimestamp"),),
     ),
 )  # fmt: skip

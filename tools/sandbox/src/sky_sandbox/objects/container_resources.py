@@ -38,6 +38,8 @@ def judged(container: Object, at: str, case: Case) -> None:
                 causes.append(Cause(where, f'Invalid value: "{amount}": must be an integer'))
             elif "/" in name and name in requests and _nano(limits.get(name, "0"), case) != _nano(requests[name], case):
                 causes.append(Cause(where, f"Invalid value: must be equal to the {name} limit"))
+            elif of == "requests" and name in limits and nano > _nano(limits[name], case):
+                causes.append(Cause(where, f"Invalid value: must be less than or equal to {name} limit"))
     if causes:
         raise case.invalid(*causes)
 

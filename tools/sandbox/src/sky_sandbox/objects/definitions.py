@@ -7,7 +7,7 @@ from sky_core.simulation.objects import part, text, written
 from sky_sandbox.api.kinds import Column, Kind
 from sky_sandbox.api.refusals import Cause, unsupported
 from sky_sandbox.objects.case import Case, Object
-from sky_sandbox.objects.list_keys import PLAIN
+from sky_sandbox.objects.core_schemas import PLAIN
 from sky_sandbox.objects.rules import TRANSITIONS
 from sky_sandbox.objects.schemas import faults, filled, pruned, unknown_words
 from sky_sandbox.views.json_paths import find
@@ -79,6 +79,7 @@ def kind_of(raw: Object) -> Kind:
         columns=columns,
         schema={**schema, "properties": {**schema.get("properties", {}), "metadata": _METADATA}},
         custom=True,
+        conditional=True,
         counted=True,
     )
 

@@ -48,9 +48,10 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     """
     about = text(part(raw, "involvedObject"), "namespace")
     namespace = text(part(raw, "metadata"), "namespace")
-    if about != namespace if about else namespace not in _CLUSTERS:
+    newer = case.kind.group == GROUP
+    if namespace not in _CLUSTERS if not about else about != namespace and not newer:
         raise case.invalid_at("involvedObject.namespace", f"Invalid value: {about!r}: does not match event.namespace")
-    if case.kind.group != GROUP and not raw.get("eventTime"):
+    if not newer and not raw.get("eventTime"):
         return raw
     causes = list(_changes(raw, case.old) if case.old else _lacks(raw))
     if causes:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from sky_core.model import Instant
 from sky_core.simulation.objects import part, text
-from sky_sandbox.api.metadata import timestamp
+from sky_sandbox.api.metadata import is_label_name, timestamp
 from sky_sandbox.api.refusals import Cause, forbidden
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.container_resources import completed, judged
@@ -59,8 +59,8 @@ def _faults(spec: Object) -> Iterator[Cause]:
     for of in _CONTAINERS:
         for index, container in enumerate(spec.get(of, ())):
             at = f"spec.{of}[{index}]"
-            if not text(container, "name"):
-                yield Cause(f"{at}.name", "Required value", "FieldValueRequired")
+            if not is_label_name(text(container, "name")):
+                yield Cause(f"{at}.name", "a lowercase RFC 1123 label is wanted")
             elif container["name"] in seen:
                 yield Cause(f"{at}.name", f'Duplicate value: "{container["name"]}"', "FieldValueDuplicate")
             if not text(container, "image"):
@@ -81,7 +81,7 @@ def _status(spec: Object, now: Instant) -> dict[str, Any]:
 
 def _quality(spec: Object) -> str:
     asked = [part(container, "resources") for of in _CONTAINERS for container in spec.get(of, ())]
-    if not any(one.get("requests") or one.get("limits") for one in asked):
+    if not any(name in part(one, of) for one in asked for of in ("requests", "limits") for name in ("cpu", "memory")):
         return "BestEffort"
     guaranteed = all(
         part(one, "requests").get(name, "") == part(one, "limits").get(name)
@@ -111,15 +111,18 @@ def _priority(spec: Object, case: Case) -> dict[str, Any]:
     else:
         usual = [one for one in classes if one.get("globalDefault")]
         found = min(usual, key=lambda one: one["value"], default=None)
-    if found is None:
-        return {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
-    named = {"priorityClassName": found["metadata"]["name"]}
-    return {**named, "priority": found["value"], "preemptionPolicy": found["preemptionPolicy"]}
+    given: dict[str, Any] = {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"}
+    if found is not None:
+        given = {name: found[name] for name in ("preemptionPolicy",)}
+        given |= {"priority": found["value"], "priorityClassName": found["metadata"]["name"]}
+    if spec.get("priority", given["priority"]) != given["priority"]:
+        raise forbidden("pods", case.name, f"the integer value of priority ({spec['priority']}) must not be provided")
+    return given
 
 
 def _changed(raw: dict[str, Any], old: Object, case: Case) -> Object:
     """A pod whose spec may change little: images, more tolerations, fewer gates, and while gated where it may run."""
-    new = part(raw, "spec")
+    new = {**part(raw, "spec"), "tolerations": _tolerations(part(raw, "spec").get("tolerations", []))}
     may = _MAY_CHANGE | (_WHILE_GATED if old.get("schedulingGates") else frozenset())
     fixed = {name: _fixed(name, value) for name, value in new.items() if name not in may}
     was = {name: _fixed(name, value) for name, value in old.items() if name not in may}
@@ -131,7 +134,7 @@ def _changed(raw: dict[str, Any], old: Object, case: Case) -> Object:
         raise case.invalid_at("spec.tolerations", "Forbidden: existing toleration can not be modified")
     if any(one not in old.get("schedulingGates", ()) for one in new.get("schedulingGates", ())):
         raise case.invalid_at("spec.schedulingGates", "Forbidden: only deletion is allowed")
-    return raw
+    return {**raw, "spec": new}
 
 
 def _fixed(name: str, value: Any) -> Any:

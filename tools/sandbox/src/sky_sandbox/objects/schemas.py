@@ -24,6 +24,7 @@ KNOWN: Final = frozenset(
      "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields",
      "x-kubernetes-validations"}
 )  # fmt: skip
+WRONG_TYPE: Final = "FieldValueTypeInvalid"
 FORMATS: Final = frozenset({"", "date-time", "int32", "int64"})
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _RULES: Final = "x-kubernetes-validations"
@@ -163,7 +164,7 @@ def _is(value: Any, kind: str) -> bool:
 
 
 def _of_type(at: str, kind: str, value: Any) -> Cause:
-    return Cause(at, f"Invalid value: {_text(value)}: {at} in body must be of type {kind}", "FieldValueTypeInvalid")
+    return Cause(at, f"Invalid value: {_text(value)}: {at} in body must be of type {kind}", WRONG_TYPE)
 
 
 def _text(value: Any) -> str:

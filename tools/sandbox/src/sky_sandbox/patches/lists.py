@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from sky_sandbox.api.refusals import defect
+
 Schema: TypeAlias = Mapping[str, Any]
 
 ANY: Final[Schema] = {}
@@ -43,9 +45,15 @@ def patch_key(schema: Schema) -> str:
 
 
 def key_of(item: Any, keys: tuple[str, ...], schema: Schema) -> dict[str, Any]:
-    """What tells an item apart; a key that it lacks has its default, if there is one."""
+    """What tells an item apart; a key that it lacks has its default, if there is one.
+
+    Raises:
+        Refusal: It has none of the keys.
+    """
     if not isinstance(item, Mapping):
         return {}
     defaults = {name: field(items(schema), name).get("default") for name in keys}
     found = {name: item.get(name, defaults[name]) for name in keys}
+    if not any(value is not None for value in found.values()):
+        raise defect(f"an item of a list by key omits all key fields {list(keys)}")
     return {name: value for name, value in found.items() if value is not None}

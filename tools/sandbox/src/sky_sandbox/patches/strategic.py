@@ -1,8 +1,9 @@
 """Strategic merge patch: a JSON merge patch that merges lists by key, with its directives (kubectl sends them)."""
 
+from collections.abc import Callable
 from typing import Any
 
-from sky_sandbox.api.refusals import bad_request
+from sky_sandbox.api.refusals import bad_request, defect
 from sky_sandbox.patches.lists import Schema, field, is_set, items, patch_key
 
 _ORDER = "$setElementOrder/"
@@ -25,7 +26,7 @@ def merged(value: Any, patch: Any, schema: Schema) -> Any:
         if directive == "delete":
             return {}
         if directive != "merge":
-            raise bad_request(f"invalid {_DIRECTIVE}: {directive!r}")
+            raise defect(f"unknown patch type: {directive}")
     result = dict(value) if isinstance(value, dict) else {}
     if _RETAIN in patch:
         result = {name: kept for name, kept in result.items() if name in patch[_RETAIN]}
@@ -47,31 +48,35 @@ def merged(value: Any, patch: Any, schema: Schema) -> Any:
 
 def _list(old: list[Any], change: list[Any], schema: Schema, order: list[Any] | None) -> list[Any]:
     if is_set(schema):
-        return list(dict.fromkeys([*old, *change]))
+        return _ordered(old, list(dict.fromkeys(change)), order, lambda item: item)
     key = patch_key(schema)
     if not key or not all(isinstance(item, dict) for item in change):
         return change
     if any(item.get(_DIRECTIVE) == "replace" for item in change):
         return [item for item in change if _DIRECTIVE not in item]
-    result = list(old)
+    there = {one.get(key): one for one in old}
+    new, left = [], list(old)
     for item in change:
         if key not in item:
             raise bad_request(f"map: {item!r} does not contain declared merge key: {key}")
-        at = next((i for i, one in enumerate(result) if one.get(key) == item[key]), None)
         if item.get(_DIRECTIVE) == "delete":
-            result = [one for one in result if one.get(key) != item[key]]
-        elif at is None:
-            result.append(merged({}, item, items(schema)))
+            left = [one for one in left if one.get(key) != item[key]]
         else:
-            result[at] = merged(result[at], item, items(schema))
-    return _ordered(result, [one.get(key) for one in order], key) if order else result
+            new.append(merged(there.get(item[key]), item, items(schema)))
+    return _ordered(left, new, order, lambda item: item.get(key))
 
 
-def _ordered(result: list[Any], order: list[Any], key: str) -> list[Any]:
-    """The items in the patch's order; those that it does not name stay behind the one before them."""
-    ranks, last = {}, -1
-    for position, item in enumerate(result):
-        if item.get(key) in order:
-            last = order.index(item[key])
-        ranks[position] = (last, item.get(key) not in order, position)
-    return [result[position] for position in sorted(ranks, key=ranks.__getitem__)]
+def _ordered(old: list[Any], new: list[Any], order: list[Any] | None, key_of: Callable[[Any], Any]) -> list[Any]:
+    """What the patch has, in the patch's order, and what it has not, before what it stood before (mergeSortedSlice)."""
+    if order is not None:
+        wanted = [key_of(item) for item in order]
+        new = sorted(new, key=lambda item: wanted.index(key_of(item)) if key_of(item) in wanted else len(wanted))
+    stood = [key_of(item) for item in old]
+    patched = [key_of(item) for item in new]
+    left = [item for item in old if key_of(item) not in patched]
+    result = []
+    for item in new:
+        while left and key_of(item) in stood and stood.index(key_of(left[0])) < stood.index(key_of(item)):
+            result.append(left.pop(0))
+        result.append(item)
+    return result + left

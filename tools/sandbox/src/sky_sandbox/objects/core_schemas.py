@@ -1,0 +1,107 @@
+"""What the sandbox knows of core kinds: the types of fields that somebody here reads, and how lists merge.
+
+Written as `path: what`, and turned into the words of a structural schema. What is in no table may be anything. The keys
+of lists are those of the Go types' patch and list tags (k8s.io/api); strategic merge patch goes by the first.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sky_sandbox.patches.lists import Schema
+
+_WORDS: Final[Mapping[str, Schema]] = {
+    "text": {"type": "string"},
+    "int": {"type": "integer"},
+    "flag": {"type": "boolean"},
+    "object": {"type": "object"},
+    "texts by name": {"type": "object", "additionalProperties": {"type": "string"}},
+    "objects": {"type": "array", "items": {"type": "object"}},
+    "set": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+}
+_BY: Final = "by "
+_METADATA: Final = {
+    "metadata.labels": "texts by name", "metadata.annotations": "texts by name",
+    "metadata.finalizers": "set", "metadata.ownerReferences": "by uid",
+}  # fmt: skip
+_USUAL: Final = {**_METADATA, "spec": "object", "status": "object", "status.conditions": "by type"}
+_CONTAINER: Final = {
+    "": "by name", "name": "text", "image": "text", "env": "by name", "ports": "by containerPort protocol",
+    "volumeMounts": "by mountPath", "volumeDevices": "by devicePath", "resources.claims": "by name",
+}  # fmt: skip
+_CONTAINERS: Final = ("spec.containers", "spec.initContainers", "spec.ephemeralContainers")
+
+
+def schema(fields: Mapping[str, str]) -> Schema:
+    """The schema that says this of the fields at these paths; within a list, of its items' fields."""
+    root: dict[str, Any] = {}
+    for path, what in fields.items():
+        node = root
+        for name in path.split("."):
+            node = node.get("items", node)
+            node = node.setdefault("properties", {}).setdefault(name, {})
+        node |= _by_key(what.removeprefix(_BY).split()) if what.startswith(_BY) else _WORDS[what]
+    return root
+
+
+def _by_key(keys: list[str]) -> dict[str, Any]:
+    defaults = {"properties": {"protocol": {"default": "TCP"}}} if "protocol" in keys else {}
+    return {
+        "type": "array",
+        "items": {"type": "object", **defaults},
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": keys,
+        "x-kubernetes-patch-merge-key": keys[0],
+    }
+
+
+PLAIN: Final = schema(_METADATA)
+USUAL: Final = schema(_USUAL)
+CONFIG_MAP: Final = schema({**_METADATA, "data": "texts by name"})
+EVENT: Final = schema(
+    {**_METADATA, "involvedObject": "object", "series": "object", "message": "text", "reason": "text"}
+)
+PRIORITY_CLASS: Final = schema({**_METADATA, "value": "int", "globalDefault": "flag"})
+LEASE: Final = schema(
+    _METADATA
+    | {
+        "spec": "object", "spec.holderIdentity": "text", "spec.leaseDurationSeconds": "int",
+        "spec.leaseTransitions": "int",
+    }
+)  # fmt: skip
+BUDGET: Final = schema(
+    _USUAL
+    | {
+        "status.observedGeneration": "int", "status.disruptionsAllowed": "int", "status.currentHealthy": "int",
+        "status.desiredHealthy": "int", "status.expectedPods": "int",
+        "status.disruptedPods": "texts by name",
+    }
+)  # fmt: skip
+DEFINITION: Final = schema(
+    _USUAL
+    | {
+        "spec.group": "text", "spec.scope": "text", "spec.names": "object", "spec.names.plural": "text",
+        "spec.names.kind": "text", "spec.versions": "objects", "spec.versions.name": "text",
+        "spec.versions.schema": "object", "spec.versions.schema.openAPIV3Schema": "object",
+        "spec.versions.subresources": "object", "spec.versions.additionalPrinterColumns": "objects",
+        "spec.versions.additionalPrinterColumns.jsonPath": "text", "spec.versions.selectableFields": "objects",
+    }
+)  # fmt: skip
+NODE: Final = schema(
+    _USUAL
+    | {
+        "spec.unschedulable": "flag", "spec.taints": "objects", "status.addresses": "by type",
+        "status.allocatable": "object", "status.capacity": "object",
+    }
+)  # fmt: skip
+POD: Final = schema(
+    _USUAL
+    | {f"{at}.{path}".rstrip("."): what for at in _CONTAINERS for path, what in _CONTAINER.items()}
+    | {
+        "spec.nodeName": "text", "spec.schedulerName": "text", "spec.priorityClassName": "text", "spec.priority": "int",
+        "spec.terminationGracePeriodSeconds": "int", "spec.nodeSelector": "texts by name",
+        "spec.tolerations": "objects", "spec.schedulingGates": "by name", "spec.volumes": "by name",
+        "spec.imagePullSecrets": "by name", "spec.hostAliases": "by ip", "spec.resourceClaims": "by name",
+        "spec.topologySpreadConstraints": "by topologyKey whenUnsatisfiable", "status.podIPs": "by ip",
+        "status.phase": "text", "status.containerStatuses": "objects",
+    }
+)  # fmt: skip
