@@ -14,13 +14,12 @@ from sky_core.decisions import BindTask, WriteQuota
 from sky_core.model import JobId, QuotaName
 from sky_scheduler.mirror import Mirror
 from sky_scheduler.plans import Plan, Share, Step
-from sky_shell.writer import Acknowledged, Refused, Unknown, Withheld, Writer
+from sky_shell.writer import Acknowledged, Refused, Result, Unknown, Withheld, Writer
 from sky_shell.writes import Refusal, Write
 
 AGAIN: Final = 1.0
 """Seconds before a write is sent again whose outcome is unknown, or that the server wants to come later."""
 
-Known = Acknowledged | Refused | Withheld
 NOT_COVERED: Final = "notCovered"
 """What becomes of a decision that needs another one that was refused: it is not sent."""
 
@@ -110,47 +109,51 @@ class Committer:
         return not isinstance(step.decision, BindTask) or step.decision.node in self._mirror.nodes
 
     async def _bind(self, step: Step) -> None:
-        result = await self._known(step.write)
-        self._take(step, result)
+        self._take(step, await self._known(step.write))
 
     async def _evict(self, step: Step, waits: Callable[[JobId], bool]) -> None:
-        """A budget's refusal is no answer while the claimant waits: the same pods are asked to go again."""
-        while True:
-            result = await self._known(step.write)
-            if not (isinstance(result, Refused) and result.why is Refusal.BUDGET):
-                break
-            await trio.sleep(result.retry_after or AGAIN)
-            if step.job is None or not waits(step.job):
-                break
-        self._take(step, result)
+        """While the claimant waits, the same pods are asked to go again; once it does not, nobody is evicted for it."""
 
-    def _take(self, step: Step, result: Known) -> None:
+        def goes_on() -> bool:
+            return step.job is not None and waits(step.job)
+
+        self._take(step, await self._known(step.write, goes_on, also=Refusal.BUDGET))
+
+    def _take(self, step: Step, result: Result) -> None:
         """What is done shows on the pod, and is assumed until it does."""
         if isinstance(result, Acknowledged):
             self._mirror.acknowledged(step.resource, result.body)
-        elif isinstance(result, Refused):
+        elif not isinstance(result, Withheld):
             self._mirror.answered(step.decision)
         self._tell(step, result)
 
-    async def _known(self, write: Write) -> Known:
+    async def _known(
+        self, write: Write, goes_on: Callable[[], bool] = lambda: True, also: Refusal | None = None
+    ) -> Result:
+        """What became of a write; if need be, and while that goes on, it is looked at and sent again and again."""
         while True:
             result = await self._writer.perform(write)
             match result:
                 case Unknown():
                     _log.warning("Outcome unknown", path=write.path, error=result.message)
-                    await trio.sleep(AGAIN)
-                case Refused(why=Refusal.THROTTLED):
-                    await trio.sleep(result.retry_after or AGAIN)
+                    wait = AGAIN
+                case Refused(why=why) if why in (Refusal.THROTTLED, also):
+                    wait = result.retry_after or AGAIN
                 case _:
                     return result
+            await trio.sleep(wait)
+            if not goes_on():
+                return result
 
-    def _tell(self, step: Step, result: Known) -> None:
+    def _tell(self, step: Step, result: Result) -> None:
         match result:
             case Acknowledged():
                 self._told(step, "ok")
             case Refused():
                 _log.info("Refused", path=step.write.path, why=result.why.value, error=result.message)
                 self._told(step, result.why.value)
+            case Unknown():
+                self._told(step, "unknown")
             case Withheld():
                 self._told(step, "withheld")
 

@@ -64,13 +64,14 @@ class Reporting:
     def due(self, view: View, outcome: Outcome, policy: Policy, now: Instant, again: Set[Subject]) -> Reports:
         """What is to be told after a cycle; `again` are those that could not be told what they were to be told.
 
-        What the cycle decided is assumed. Nothing is told of a job until that is answered.
+        What the cycle decided is assumed, and most likely done by the time at which it is told. If it is not, the next
+        cycles tell so.
         """
         world, reports, looked = view.course.world, dict[Subject, tuple[Report, ...]](), self._looked
         self._looked = {}
         for id_, job in world.jobs.items():
             verdict, before = outcome.verdicts.get(id_), looked.get(id_)
-            if verdict is None or id_ in world.unanswered:
+            if verdict is None:
                 continue
             self._looked[id_] = mark = (job, verdict.rung, codes(verdict))
             if before is None or before[0] is not job or before[1:] != mark[1:] or id_ in again:
