@@ -5,14 +5,16 @@ Each candidate is tried by claiming and then placing in a trial; the first that 
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from sky_core.claiming import Key, Terms, no_room
-from sky_core.model import Job, Node, NodeName, QuotaName, Task, Zone
+from sky_core.model import Job, Node, NodeName, QuotaName, Task, TaskId, Zone, ZoneId
 from sky_core.placing import needs_one_card
 from sky_core.plugin import Area, Parcel
+from sky_core.reasons import Code, Reason
 from sky_core.session import Session
 from sky_core.topology import ZoneOrder, fewest, homes, in_group, zone_of
 
@@ -23,14 +25,14 @@ def candidates(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) 
     """The terms to try for these tasks of a gang that needs one kind of card, in order of preference."""
     for spec in _specs(session, job, tasks, terms):
         inside = replace(
-            terms, area=Area(spec), homes=_homes_in(session, terms.homes, Area(spec)), must_place=True, moves=True
+            terms, area=Area(spec), homes=homes_in(session, terms.homes, Area(spec)), must_place=True, moves=True
         )
         if not job.topology.on:
             yield inside
             continue
         for zone in _zones(session, job, tasks, spec, inside):
             area = Area(spec, zone.id)
-            yield replace(inside, area=area, homes=_homes_in(session, inside.homes, area))
+            yield replace(inside, area=area, homes=homes_in(session, inside.homes, area))
         if job.topology.required:
             continue
         yield replace(inside, homes=())
@@ -56,6 +58,51 @@ def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | 
         return None if outside and job.topology.strict else (outside, at)
 
     return bounds if job.topology.on else lambda _task, _node: ()
+
+
+def apart(session: Session, job: Job) -> Callable[[Task, NodeName], Reason | None]:
+    """Why a node is none for a member of a gang whose others have places: its card; of a `required` one also its zone.
+
+    To be asked of one task after the other, as they claim.
+    """
+    world = session.world
+
+    @lru_cache(maxsize=1)
+    def others(but: TaskId) -> tuple[frozenset[str], frozenset[ZoneId]]:
+        there = [(task, node) for task, node in homes(world, job, zoned=job.topology.on) if task.id != but]
+        specs = {world.nodes[node].spec for task, node in there if needs_one_card(session, job, [task])}
+        zones = {zone_of(world.nodes[node]) for _, node in there} if job.topology.required else set()
+        return frozenset(specs), frozenset(zone for zone in zones if zone is not None)
+
+    def refuses(task: Task, name: NodeName) -> Reason | None:
+        node = world.nodes[name]
+        specs, zones = others(task.id)
+        if specs and node.spec not in specs and needs_one_card(session, job, [task]):
+            return Reason(Code.SPEC_MISMATCH, detail=f"card {node.spec or 'unknown'}, the gang has {min(specs)}")
+        if not (job.topology.on and job.topology.required and in_group(world, job, task)):
+            return None
+        if node.zone is None:
+            return Reason(Code.TOPOLOGY_UNKNOWN)
+        if zones and zone_of(node) not in zones:
+            return Reason(Code.TOPOLOGY_ZONE_INSUFFICIENT, detail=f"zone {node.zone}, the gang is in another")
+        return None
+
+    return refuses
+
+
+def card_area(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> Area:
+    """Where cards of these members go if it has to be one kind: where the others are, else what is tried first."""
+    specs = _specs(session, job, tasks, terms) if needs_one_card(session, job, tasks) else []
+    return Area(specs[0]) if specs else terms.area
+
+
+def homes_in(session: Session, names: Sequence[QuotaName], area: Area) -> tuple[QuotaName, ...]:
+    """Of quotas with a node those in the area."""
+
+    def inside(node: Node) -> bool:
+        return node.spec == area.spec and (area.zone is None or zone_of(node) == area.zone)
+
+    return tuple(name for name in names if inside(_home(session, name))) if area.spec is not None else tuple(names)
 
 
 def _specs(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> list[str]:
@@ -97,9 +144,10 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], spec: str, terms: 
     """Zones that may hold the tasks: most on static-bound, then on bound quotas, then by `ZoneOrder`."""
     world, order = session.world, ZoneOrder(session.world, job)
     static, bound = _room_by(session, tasks, terms.homes, zone_of)
+    at_home = order.siblings if job.topology.required else {}
     keyed = []
     for zone in world.zones.values():
-        if zone.id.spec != spec:
+        if zone.id.spec != spec or (at_home and zone.id not in at_home):
             continue
         room = bound[zone.id] + _slots(session, job, tasks, Area(spec, zone.id))
         if room >= len(tasks):
@@ -147,13 +195,6 @@ def _slots(session: Session, job: Job, tasks: Sequence[Task], area: Area) -> int
         slots = session.survey.total(Parcel(job=job, quota=head, tasks=(task,)), area)
         room += min(slots, session.shelves.left(shelf)) * each
     return room
-
-
-def _homes_in(session: Session, names: Sequence[QuotaName], area: Area) -> tuple[QuotaName, ...]:
-    def inside(node: Node) -> bool:
-        return node.spec == area.spec and (area.zone is None or zone_of(node) == area.zone)
-
-    return tuple(name for name in names if inside(_home(session, name)))
 
 
 def _home(session: Session, name: QuotaName) -> Node:

@@ -74,6 +74,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     `homes`: the quotas with a node that may be used, besides those that are required or reserved. `must_place`: free
     quotas for which the area has no slots left are left out; else they only come last. `capped`: claims count against
     the queue's capability. `bounds`: what a rank order says of a task's home on a node, least first; None: not there.
+    `apart`: why a task's home is not to be on a node, though its quota would do: others of its gang are elsewhere.
     """
 
     area: Area = Area()
@@ -82,6 +83,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     moves: bool = False
     capped: bool = True
     bounds: Callable[[Task, NodeName], Key | None] = lambda _task, _node: ()
+    apart: Callable[[Task, NodeName], Reason | None] = lambda _task, _node: None
 
 
 class _Kind:
@@ -149,13 +151,18 @@ class Claimer:
         heads = (session.shelves.head(shelf) for shelf in session.shelves.free(job.queue))
         for quota in (*quotas, *(head for head in heads if head is not None)):
             if no_room(session, task.shape.request, quota) is None:
-                tally.add(quota.name, may_use(session, job, task, quota))
+                tally.add(quota.name, may_use(session, job, task, quota) or self._apart(task, quota))
         needed = NOTHING
         for other in tasks:
             needed += other.shape.request
         examples = tuple(other.name for other in tasks[:EXAMPLES])
         tally.finding(Finding(Code.INSUFFICIENT_QUOTA, len(tasks), needed, NOTHING, examples))
         return tally.findings()
+
+    def _apart(self, task: Task, quota: Quota) -> tuple[Reason, ...]:
+        node = quota.node or quota.spec.static_node
+        apart = self._terms.apart(task, node) if node is not None else None
+        return (apart,) if apart is not None else ()
 
     def _over_capability(self, task: Task) -> Reason | None:
         return over_capability(self._session, self._session.world.queues[self._job.queue], task.shape.request)
@@ -202,12 +209,14 @@ class Claimer:
         return True
 
     def _bound(self, task: Task) -> QuotaName | None:
-        world, bounds = self._session.world, self._terms.bounds
+        world, bounds, apart = self._session.world, self._terms.bounds, self._terms.apart
         fit = (world.quotas[name] for name in self._terms.homes if self._usable(task, world.quotas[name]))
         keyed = [
             ((*bound, *self._key(task, quota)), quota.name)
             for quota in fit
-            if (node := quota.node or quota.spec.static_node) is not None and (bound := bounds(task, node)) is not None
+            if (node := quota.node or quota.spec.static_node) is not None
+            and (bound := bounds(task, node)) is not None
+            and apart(task, node) is None
         ]
         return min(keyed)[1] if keyed else None
 

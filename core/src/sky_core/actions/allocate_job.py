@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from sky_core import reservations
 from sky_core.admission import admission
-from sky_core.areas import candidates, rank_bounds
+from sky_core.areas import apart, candidates, card_area, homes_in, rank_bounds
 from sky_core.claiming import Claimer, Terms
 from sky_core.members import OPEN, started
 from sky_core.memory import REFUSALS
@@ -72,14 +72,12 @@ def _claim_needed(session: Session, job: Job) -> None:
         tried = candidates(session, job, tasks, terms)
     elif _any_returns(session, tasks):
         tried = iter((replace(terms, moves=True),))
-    first: Terms | None = None
-    for inside in tried or ():
-        first = first or inside
-        if _works(session, job, tasks, inside):
-            return
+    if any(_works(session, job, tasks, inside) for inside in tried or ()):
+        return
     # Nothing is moved unless it is known where to.
-    area = Area(first.area.spec) if first is not None else terms.area
-    _settle(session, job, tasks, replace(terms, area=area), tried=tried is not None)
+    area = card_area(session, job, tasks, terms)
+    terms = replace(terms, area=area, homes=homes_in(session, terms.homes, area), apart=apart(session, job))
+    _settle(session, job, tasks, terms, tried=tried is not None)
 
 
 def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> bool:
@@ -132,8 +130,10 @@ def _claim_extras(session: Session, job: Job) -> None:
     if not tasks:
         return
     standing = session.standing(job.id)
-    homes = _homes(session, job)
-    terms = Terms(area=standing.area, homes=homes, must_place=True, bounds=rank_bounds(session, job))
+    terms = Terms(area=standing.area, homes=_homes(session, job), must_place=True, bounds=rank_bounds(session, job))
+    if standing.area.spec is None:
+        standing.area = card_area(session, job, tasks, terms)
+    terms = replace(terms, area=standing.area, apart=apart(session, job))
     with session.trial() as trial:
         claimer = Claimer(session, trial, job, terms)
         without = [task for task in tasks if not (_moves(session, job, task, terms) or claimer.claim(task))]
