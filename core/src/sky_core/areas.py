@@ -36,8 +36,8 @@ def candidates(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) 
         if job.topology.required:
             continue
         yield replace(inside, homes=())
-        if inside.homes:
-            yield replace(inside, homes=_fewest_zones(session, tasks, inside))
+        for names in _by_fabric(session, tasks, inside):
+            yield replace(inside, homes=names)
 
 
 def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | None]:
@@ -61,7 +61,7 @@ def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | 
 
 
 def apart(session: Session, job: Job) -> Callable[[Task, NodeName], Reason | None]:
-    """Why a node is none for a member of a gang whose others have places: its card; of a `required` one also its zone.
+    """Why a node is none for a member of a gang whose others have places: its card, its fabric, if `required` its zone.
 
     To be asked of one task after the other, as they claim.
     """
@@ -71,20 +71,22 @@ def apart(session: Session, job: Job) -> Callable[[Task, NodeName], Reason | Non
     def others(but: TaskId) -> tuple[frozenset[str], frozenset[ZoneId]]:
         there = [(task, node) for task, node in homes(world, job, zoned=job.topology.on) if task.id != but]
         specs = {world.nodes[node].spec for task, node in there if needs_one_card(session, job, [task])}
-        zones = {zone_of(world.nodes[node]) for _, node in there} if job.topology.required else set()
+        zones = {zone_of(world.nodes[node]) for _, node in there} if job.topology.on else set()
         return frozenset(specs), frozenset(zone for zone in zones if zone is not None)
 
     def refuses(task: Task, name: NodeName) -> Reason | None:
-        node = world.nodes[name]
-        specs, zones = others(task.id)
+        node, (specs, zones) = world.nodes[name], others(task.id)
         if specs and node.spec not in specs and needs_one_card(session, job, [task]):
             return Reason(Code.SPEC_MISMATCH, detail=f"card {node.spec or 'unknown'}, the gang has {min(specs)}")
-        if not (job.topology.on and job.topology.required and in_group(world, job, task)):
+        if not (job.topology.on and in_group(world, job, task)):
             return None
-        if node.zone is None:
-            return Reason(Code.TOPOLOGY_UNKNOWN)
-        if zones and zone_of(node) not in zones:
+        zone = zone_of(node)
+        if zone is None:
+            return Reason(Code.TOPOLOGY_UNKNOWN) if job.topology.required else None
+        if zones and zone not in zones and job.topology.required:
             return Reason(Code.TOPOLOGY_ZONE_INSUFFICIENT, detail=f"zone {node.zone}, the gang is in another")
+        if zones and all(world.zones[other].fabric != world.zones[zone].fabric for other in zones):
+            return Reason(Code.TOPOLOGY_ZONE_INSUFFICIENT, detail=f"zone {node.zone}, the gang is on another fabric")
         return None
 
     return refuses
@@ -145,9 +147,10 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], spec: str, terms: 
     world, order = session.world, ZoneOrder(session.world, job)
     static, bound = _room_by(session, tasks, terms.homes, zone_of)
     at_home = order.siblings if job.topology.required else {}
+    fabrics = {world.zones[zone].fabric for zone in order.siblings}
     keyed = []
     for zone in world.zones.values():
-        if zone.id.spec != spec or (at_home and zone.id not in at_home):
+        if zone.id.spec != spec or (at_home and zone.id not in at_home) or (fabrics and zone.fabric not in fabrics):
             continue
         room = bound[zone.id] + _slots(session, job, tasks, Area(spec, zone.id))
         if room >= len(tasks):
@@ -155,14 +158,22 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], spec: str, terms: 
     return [zone for _, zone in sorted(keyed, key=lambda entry: entry[0])]
 
 
-def _fewest_zones(session: Session, tasks: Sequence[Task], terms: Terms) -> tuple[QuotaName, ...]:
-    """The bound quotas of the fewest zones that hold the tasks together with free quotas there."""
+def _by_fabric(session: Session, tasks: Sequence[Task], terms: Terms) -> list[tuple[QuotaName, ...]]:
+    """The bound quotas of each fabric: of the fewest zones that hold the tasks, else all of it; the fewest zones first.
+
+    What is on nodes without a zone joins any fabric.
+    """
     world = session.world
     _, bound = _room_by(session, tasks, terms.homes, zone_of)
-    zones = [zone for zone in world.zones.values() if zone.id.spec == terms.area.spec]
-    chosen = fewest([bound[zone.id] for zone in zones], len(tasks))
-    inside = {zones[at].id for at, _ in chosen} if chosen is not None else set(bound)
-    return tuple(name for name in terms.homes if zone_of(_home(session, name)) in inside)
+    keyed = []
+    for fabric in sorted({world.zones[zone].fabric if zone is not None else "" for zone in bound}):
+        zones = [zone for zone in world.zones.values() if (zone.id.spec, zone.fabric) == (terms.area.spec, fabric)]
+        chosen = fewest([bound[zone.id] for zone in zones], len(tasks))
+        inside = {zones[at].id for at, _ in chosen} if chosen is not None else {None, *(zone.id for zone in zones)}
+        names = tuple(name for name in terms.homes if zone_of(_home(session, name)) in inside)
+        room = sum(bound[zone] for zone in inside)
+        keyed.append(((chosen is None, len(inside), -room, fabric), names))
+    return [names for _, names in sorted(keyed)]
 
 
 def _room_by(
