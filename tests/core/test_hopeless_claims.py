@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from sky_core.testing.objects import Object, group, job_queue, node, pod, queue, quota
-from sky_core.testing.stories import Tale, at, cards, gang, gone, reborn, tell
+from sky_core.testing.objects import Object, budget, group, job_queue, node, pod, queue, quota
+from sky_core.testing.stories import Tale, at, cards, gang, gone, reborn, spot, spot_node, tell
 
 NOWHERE: Object = {"nodeSelector": {"no": "where"}}
 REQUIRED = {"enable-topology-scheduling": "true", "topology-policy": "required"}
@@ -75,3 +75,28 @@ def test_a_gang_that_waits_for_its_zone_leaves_the_free_quota_to_others() -> Non
 def test_what_hop_two_says_of_claims_that_are_not_kept_is_told() -> None:
     tale = tell(node("n0"), quota("q-0", cards(8)), *gang("a", 1, cards(8), **NOWHERE))
     assert (tale.rung("a"), tale.codes("a")) == ("AllocateQuota", {"NodeSelectorNotMatch"})
+
+
+def test_a_gang_that_may_not_evict_all_its_victims_gives_way_to_who_needs_one() -> None:
+    """It takes both nodes in hop 2, and only reclaim finds that the budget lets one pod go, not two."""
+    crowd = [spot(f"s{i}", 8, on=f"n{i}", metadata={"labels": {"app": "s"}}) for i in range(2)]
+    quotas = [quota(f"q-{i}", cards(8)) for i in range(3)]
+    nodes = [spot_node("n0"), spot_node("n1"), budget("b", {"app": "s"}, minAvailable=1)]
+    tale = tell(*nodes, *crowd, *quotas, *gang("a", 2, cards(8)), *gang("b", 1, cards(8)))
+    assert list(tale.bound) == ["b-0"]
+    assert len(tale.evicted) == 1
+
+
+def test_a_simulation_ends_in_which_an_extra_waits_for_room_that_spot_pods_fill() -> None:
+    pods = [pod(f"a-{i}", cards(1), group="a") for i in range(2)]
+    late = (at(5, apply=pods[1]), at(7, apply=pod("b", cards(4))))
+    tale = tell(
+        spot_node("n0", 4, more=cards(4)),
+        spot("s", 3, on="n0"),
+        quota("q-0", cards(4)),
+        group("a", 1),
+        pods[0],
+        later=late,
+    )
+    assert tale.codes("a") == {"InsufficientIdle"}
+    assert tale.cycles < 20

@@ -1,6 +1,7 @@
 """What a cycle leaves for the next: who waits, for how long, and for what (behaviour.md 7.6)."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
@@ -11,6 +12,9 @@ from sky_core.session import Session
 from sky_core.states import TaskState
 from sky_core.waiting import next_wait
 from sky_core.world import World
+
+_HOP_TWO: Final = frozenset({Rung.ALLOCATE_ZONE, Rung.ALLOCATE_QUOTA})
+_FOR_CLAIMS: Final = frozenset({Code.INSUFFICIENT_QUOTA, Code.QUEUE_CAPABILITY_EXCEEDED})
 
 
 def remember(session: Session, decisions: Sequence[Decision]) -> Memory:
@@ -50,8 +54,15 @@ def _is_tried_again(task: Task, refused: int) -> bool:
 
 
 def robbed(session: Session, job: JobId) -> bool:
-    """Whether a job was refused for want of a quota, and claims were given back in this cycle: a change for it."""
-    return session.gave_back and Code.INSUFFICIENT_QUOTA in session.standing(job).verdict().codes()
+    """Whether what a job was refused for was given back later in this cycle, which is a change for it.
+
+    For want of a quota, or of its queue's capability: claims. By hop 2: nodes that another had taken, and was then
+    refused by hop 3. Else the two would be tried again at the same times, and come to the same.
+    """
+    verdict = session.standing(job).verdict()
+    if verdict.rung in _HOP_TWO:
+        return session.vacated
+    return session.gave_back and not _FOR_CLAIMS.isdisjoint(verdict.codes())
 
 
 def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:

@@ -62,6 +62,7 @@ class Session:
         self.now = now
         self.certificates = certificates
         self.gave_back = False
+        self.vacated = False
         self.rescheduling = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Rescheduling)), None)
         self.proposals: dict[JobId, Proposal] = {}
         self.tried: list[Job] = []

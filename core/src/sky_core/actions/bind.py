@@ -86,7 +86,9 @@ def _bind_extras(session: Session, job: Job) -> None:
                 trial.commit()
                 continue
         session.standing(job.id).refuse(Rung.BIND, _findings(refused))
-        session.give_back_tasks(job, [task])
+        with session.trial() as trial:
+            session.give_back(trial, job, task)
+            trial.commit()
 
 
 def _findings(refused: Sequence[Refused]) -> tuple[Finding, ...]:

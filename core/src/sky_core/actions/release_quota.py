@@ -1,7 +1,12 @@
 """Give back what can't be used, so that nobody parks on another's quotas (behaviour.md 5.6)."""
 
+from typing import Final
+
 from sky_core.members import started
+from sky_core.reasons import Rung
 from sky_core.session import Session
+
+_AFTER_HOP_TWO: Final = frozenset({Rung.BIND, Rung.RECLAIM})
 
 
 def release_quota(session: Session) -> None:
@@ -11,6 +16,7 @@ def release_quota(session: Session) -> None:
         if standing.going or standing.waits_for_room:
             continue
         if not started(session.world, job):
+            session.vacated = session.vacated or standing.rung in _AFTER_HOP_TWO
             session.give_back_all(job)
         elif standing.turned_away:
             session.give_back_tasks(job, [session.world.tasks[id_] for id_ in standing.turned_away])
