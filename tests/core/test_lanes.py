@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from sky_core.testing.objects import Object, job_queue, node, pod, priority_class, queue, quota
+from sky_core.testing.objects import SPOT, Object, job_queue, node, pod, priority_class, queue, quota
 from sky_core.testing.stories import Stage, at, cards, ended, fixed, gang, gone, spot, spot_node, tell
 
 
@@ -179,3 +179,15 @@ def test_what_a_queue_has_of_each_kind_of_card_is_told_in_its_status() -> None:
         "specAllocated": {"a100": cards(3)},
         "specShadow": {"h100": cards(1)},
     }
+
+
+def test_a_strict_job_queue_waits_for_an_older_spot_job_that_finds_no_room() -> None:
+    """Spot jobs go to nodes after hop 1: that one was let in does not mean that it will start."""
+    other = pod("other", cards(6), on="n0", scheduler="default-scheduler")
+    pair = gang("early", 2, {SPOT: "4"}, group={"metadata": {"labels": {"lane": "slow"}}})
+    tale = tell(
+        lane("slow", policy="StrictFIFO"), spot_node("n0"), quota("q", cards(1)), other, *pair, *job("late", "slow", 1)
+    )
+
+    assert tale.places("early-0", "early-1", "late-0") == [None, None, None]
+    assert tale.codes("late") == {"BlockedByJobQueue"}

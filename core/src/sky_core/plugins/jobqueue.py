@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from sky_core.lanes import Lanes
-from sky_core.members import OPEN
+from sky_core.members import OPEN, is_spot
 from sky_core.model import Job, JobQueue
 from sky_core.plugin import Context, Functions, Plugin
 from sky_core.reasons import Code, Reason
@@ -49,7 +49,7 @@ def open_session(context: Context, _: None) -> Functions:
         """Under StrictFIFO, who has to go first."""
         if not lane.strict:
             return ""
-        going = {other.id for other in context.admitted()}
+        going = {other.id for other in context.admitted() if not is_spot(world, other)}  # spot jobs are placed later
         for other in lanes.waiting:
             theirs = lanes.of(other)
             if other.id == job.id or other.id in going or theirs is None or theirs.queue != lane.queue:

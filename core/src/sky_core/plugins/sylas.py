@@ -26,9 +26,10 @@ def open_session(context: Context, _: Pricing) -> Functions:
             detail = f"{task.shape.spot} pool has {max(left, 0) // 1000} left"
             return Reason(Code.SPOT_INSUFFICIENT, needed=needed, available=available, detail=detail)
         room = book.idle - awaited(world, node.name)
-        if task.shape.load.fits_in(room):
+        lacking = task.shape.load.shortfall(room).units
+        if not lacking:
             return None
-        return Reason(Code.SPOT_INSUFFICIENT, needed=task.shape.load, available=room)
+        return Reason(Code.SPOT_INSUFFICIENT, needed=task.shape.load.only(lacking), available=room.only(lacking))
 
     def predicted(parcel: Parcel, node: Node) -> int:
         """What it would cost to make room for the parcel on this node."""
