@@ -2,6 +2,7 @@
 
 from sky_control_plane.binaries import Binaries, NotAtHandError, find
 from sky_control_plane.commands import User
+from sky_control_plane.filters import Filters, FiltersError, Judgement
 from sky_control_plane.plane import ADMIN, Answer, ControlPlane, service_account
 from sky_control_plane.server import Server, ServerError
 
@@ -10,6 +11,9 @@ __all__ = [
     "Answer",
     "Binaries",
     "ControlPlane",
+    "Filters",
+    "FiltersError",
+    "Judgement",
     "NotAtHandError",
     "Server",
     "ServerError",
