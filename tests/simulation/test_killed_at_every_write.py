@@ -42,7 +42,7 @@ async def test_f50_a_crash_at_any_write_of_a_gangs_start_is_mended_by_the_next_l
     objects = scene()
     pods = [raw["metadata"]["name"] for raw in objects if raw["kind"] == "Pod"]
     await stage.apply(*objects)
-    first = stage.scheduler("a", kill_at=number, kill_after=after)
+    first = stage.scheduler("a", kill_at=number, kill_after=after, in_line=True)
     with trio.move_on_after(10):
         await first.ended.wait()
     assert first.wire.killed.is_set() or not first.ended.is_set()
@@ -71,7 +71,7 @@ async def test_f50_a_crash_at_any_write_of_a_reclaim_evicts_no_second_set(
     await stage.apply(node("n0", room, notes={"spot-pools": '{"exclusive": 8}'}), *spot, quota("q0", {GPU: "2"}))
     await stage.until_running(*(f"s{i}" for i in range(8)))
     await stage.apply(pod("w", {GPU: "2"}))
-    first = stage.scheduler("a", kill_at=number, kill_after=after)
+    first = stage.scheduler("a", kill_at=number, kill_after=after, in_line=True)
     with trio.move_on_after(10):
         await first.ended.wait()
     first.wire.killed.set()

@@ -55,7 +55,8 @@ class Wire:
 
     Attributes:
         sent: What was written.
-        kill_at: The number of the write, from 1, that is the last; None: none is. Writes then go one after the other.
+        in_line: Whether writes go one after the other.
+        kill_at: The number of the write, from 1, that is the last; None: none is.
         kill_after: Whether the last one still reaches the server.
         killed: Set when nothing gets through any more.
         thawed: While it is not set everything is held back; then it is sent, if that is still permitted.
@@ -67,6 +68,7 @@ class Wire:
         """Everything gets through."""
         self.name = name
         self.sent = sent
+        self.in_line = False
         self.kill_at: int | None = None
         self.kill_after = False
         self.killed = trio.Event()
@@ -92,27 +94,30 @@ class Wire:
         ask = partial(
             self._transport.request, method, path, query=query, body=body, content_type=content_type, timeout=timeout
         )
-        await self._send()
-        if (answer := self.interfere(method, path, query)) is not None:
-            return answer
-        if method == "GET" or "/leases" in path:
-            return await ask()
-        async with self._line if self.kill_at is not None else contextlib.nullcontext():
+        told = method != "GET" and "/leases" not in path
+        async with self._line if told and self.in_line else contextlib.nullcontext():
+            if (answer := self.interfere(method, path, query)) is not None:
+                return answer
+            await self._pass()
+            return await (self._write(ask, method, path, body) if told else ask())
+
+    async def _write(
+        self, ask: Callable[[], Awaitable[Response]], method: str, path: str, body: bytes | None
+    ) -> Response:
+        self._writes += 1
+        if self._writes == self.kill_at and not self.kill_after:
+            self.killed.set()
             self._live()
-            self._writes += 1
-            if self._writes == self.kill_at and not self.kill_after:
-                self.killed.set()
-                self._live()
-            status: int | None = None
-            try:
-                response = await ask()
-                status = response.status
-            finally:
-                self.sent.append(Sent(self.name, method, path, msgspec.json.decode(body or b"null"), status))
-            if self._writes == self.kill_at:
-                self.killed.set()
-            self._live()
-            return response
+        status: int | None = None
+        try:
+            response = await ask()
+            status = response.status
+        finally:
+            self.sent.append(Sent(self.name, method, path, msgspec.json.decode(body or b"null"), status))
+        if self._writes == self.kill_at:
+            self.killed.set()
+        self._live()
+        return response
 
     @contextlib.asynccontextmanager
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[Lines]:
@@ -121,7 +126,7 @@ class Wire:
         async with self._transport.stream(path, query=query) as lines:
             yield _Whispering(lines, self.whisper.pop(path, []))
 
-    async def _send(self) -> None:
+    async def _pass(self) -> None:
         await self.thawed.wait()
         self._live()
         permit = fence.get()
@@ -209,6 +214,7 @@ class Stage:
 
     Attributes:
         sent: Every write of any scheduler but to Leases, in order.
+        transport, nursery, now: What it was made of.
     """
 
     def __init__(
@@ -217,15 +223,15 @@ class Stage:
         """Nobody plays yet."""
         self.sent: list[Sent] = []
         self.now = now
-        self._transport = transport
-        self._nursery = nursery
+        self.transport = transport
+        self.nursery = nursery
         self._run_sync = run_sync
 
     def scheduler(
         self, name: str = "a", configured: Configured | None = None, recorder: Recorder | None = None, **wired: Any
     ) -> Player:
         """Start a scheduler; `wired` are attributes of its wire."""
-        wire = Wire(self._transport, name, self.sent)
+        wire = Wire(self.transport, name, self.sent)
         for attribute, value in wired.items():
             setattr(wire, attribute, value)
         registry = CollectorRegistry()
@@ -234,7 +240,7 @@ class Stage:
         luck = Random(name)  # noqa: S311  the same in every run
         surroundings = Surroundings(now=self.now, random=luck, run_sync=self._run_sync)
         player = Player(wire, Process(wire, desk, Candidate(name), "kube-system", surroundings, metrics), registry)
-        self._nursery.start_soon(player.run)
+        self.nursery.start_soon(player.run)
         return player
 
     async def apply(self, *objects: Object) -> None:
@@ -251,7 +257,7 @@ class Stage:
         """What the server answers, which must be that all is well."""
         sent = None if body is None else msgspec.json.encode(body)
         kind = MERGE_PATCH if method == "PATCH" else JSON
-        response = await self._transport.request(method, path, body=sent, content_type=kind)
+        response = await self.transport.request(method, path, body=sent, content_type=kind)
         assert response.status in (200, 201), response.body  # noqa: S101
         said: Object = msgspec.json.decode(response.body)
         return said
@@ -266,7 +272,7 @@ class Stage:
 
     async def find(self, kind: str, name: str) -> Object | None:
         """An object as it is; None if there is none."""
-        response = await self._transport.request("GET", self._path(kind, name))
+        response = await self.transport.request("GET", self._path(kind, name))
         found: Object = msgspec.json.decode(response.body)
         return found if response.status == 200 else None
 
