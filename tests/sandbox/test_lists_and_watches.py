@@ -182,7 +182,7 @@ def test_bookmarks_come_every_minute_and_before_the_end(maps: Caller) -> None:
 
 
 def test_a_watch_of_one_object_tells_of_no_other(maps: Caller) -> None:
-    watch = maps.watch(f"{MAPS}/a", resourceVersion=maps.get(MAPS).version)
+    watch = maps.watch(MAPS, resourceVersion=maps.get(MAPS).version, fieldSelector="metadata.name=a")
     maps.delete(f"{MAPS}/b")
     maps.delete(f"{MAPS}/a")
     assert maps.told(watch) == [("DELETED", "a")]

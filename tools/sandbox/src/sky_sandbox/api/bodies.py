@@ -5,10 +5,11 @@ from typing import Any, Final
 
 import msgspec
 
-from sky_core.simulation.objects import Object, part
+from sky_core.simulation.objects import Object, part, text
 from sky_sandbox.api.kinds import Kind
 from sky_sandbox.api.refusals import Cause, Refusal, bad_request, invalid, unsupported
 from sky_sandbox.api.requests import Request
+from sky_sandbox.objects.core_schemas import PLAIN
 from sky_sandbox.objects.events import kept, viewed
 from sky_sandbox.objects.schemas import WRONG_TYPE, faults
 
@@ -21,34 +22,43 @@ def read(
     Raises:
         Refusal: It is of another kind than its path says, of another name or namespace, or has a field of a wrong type.
     """
-    said = (raw.get("apiVersion"), raw.get("kind"))
-    if said != (kind.api_version, kind.kind) and (kind.custom or any(said)):
-        why = (
-            f"the API version and kind in the data ({said[0]}, {said[1]}) do not match "
-            f"the expected ({kind.api_version}, {kind.kind})"
-        )
-        raise _unreadable(kind, why, patched=patched)
+    _check_kind(kind, raw, patched=patched)
     metadata = part(raw, "metadata")
-    if name and metadata.get("name", name) != name:
-        raise bad_request(f"the name of the object ({metadata['name']}) does not match the name on the URL ({name})")
+    if name and metadata.get("name") != name:
+        said = metadata.get("name")
+        raise bad_request(f"the name of the object ({said}) does not match the name on the URL ({name})")
     if kind.namespaced:
         if metadata.get("namespace") not in {None, "", namespace}:
             raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
         metadata = {**metadata, "namespace": namespace}
     bare = {key: value for key, value in raw.items() if key not in {"apiVersion", "kind"}}
-    bare["metadata"] = metadata
-    if kind.custom:
-        return bare
-    found: dict[str, Any] = dict(kept(kind, _as_go_has_it(bare)))
-    wrong = [cause for cause in faults(found, kind.schema) if cause.type == WRONG_TYPE]
+    bare["metadata"] = _as_go_has_it(metadata)
+    found: dict[str, Any] = bare if kind.custom else dict(kept(kind, _as_go_has_it(bare)))
+    known = PLAIN if kind.custom else kind.schema
+    wrong = [cause for cause in faults(found, known) if cause.type == WRONG_TYPE]
     if wrong:
         raise _unreadable(kind, wrong[0].message, patched=patched)
     return found
 
 
+def _check_kind(kind: Kind, raw: Mapping[str, Any], *, patched: bool) -> None:
+    """Of a core kind an object need not say what it is."""
+    said = text(raw, "apiVersion"), text(raw, "kind")
+    wanted = kind.api_version, kind.kind
+    wrong = [i for i in (0, 1) if said[i] != wanted[i] and (said[i] or kind.custom)]
+    if not wrong:
+        return
+    if kind.custom and all(said):
+        causes = [Cause(("apiVersion", "kind")[i], f'Invalid value: "{said[i]}": must be {wanted[i]}') for i in wrong]
+        group = said[0].rpartition("/")[0]
+        raise invalid(f"{said[1]}.{group}", text(part(raw, "metadata"), "name"), causes)
+    why = f"the API version and kind in the data {said} do not match the expected {wanted}"
+    raise _unreadable(kind, why, patched=patched)
+
+
 def _unreadable(kind: Kind, why: str, *, patched: bool) -> Refusal:
     if patched:
-        return invalid(kind.qualified, "", [Cause("patch", f"Invalid value: {why}")])
+        return invalid("", "", [Cause("patch", f"Invalid value: {why}")])
     return bad_request(f'{kind.kind} in version "{kind.version}" cannot be handled as a {kind.kind}: {why}')
 
 

@@ -13,6 +13,7 @@ from sky_sandbox.objects import definitions
 ENDED = frozenset({"Succeeded", "Failed"})
 PERMANENT = frozenset({"default", "kube-system", "kube-public", "kube-node-lease"})
 _NAMESPACES = "namespaces"
+_PODS = "pods"
 
 
 class Deleter:
@@ -32,19 +33,21 @@ class Deleter:
         """
         current = self._writer.found(kind, key)
         if why := options.preconditions.broken_by(current.object):
-            raise conflict(kind.resource, key[1], why)
+            raise conflict(kind.qualified, key[1], why)
         if kind.kept_as == _NAMESPACES and key[1] in PERMANENT:
             raise forbidden(kind.resource, key[1], "this namespace may not be deleted")
         grace = _grace(kind, current.object, options.grace_period_seconds)
         metadata = current.object["metadata"]
-        waits = grace or metadata.get("finalizers") or self._holds(kind, key)
-        if options.is_trial:
-            return current, not waits
-        if not waits:
-            return self._storage.remove(kind.kept_as, key, now), True
-        if metadata.get("deletionTimestamp") and metadata.get("deletionGracePeriodSeconds", 0) <= grace:
-            return current, False
+        waits = bool(grace or metadata.get("finalizers") or self._holds(kind, key))
         told = _told_to_go(kind, current.object, grace, now)
+        if options.is_trial:
+            return (Stored(told, current.version) if waits or kind.kept_as == _PODS else current), not waits
+        if metadata.get("deletionTimestamp") and waits and metadata.get("deletionGracePeriodSeconds", 0) <= grace:
+            return current, False
+        if not waits:
+            if kind.kept_as == _PODS:  # that a pod goes is written down even where it goes at once
+                self._storage.put(kind.kept_as, key, told, now)
+            return self._storage.remove(kind.kept_as, key, now), True
         stored = self._storage.put(kind.kept_as, key, told, now)
         self._empty(kind, key, now)
         return self._storage.find(kind.kept_as, key) or stored, False
@@ -83,7 +86,7 @@ class Deleter:
 
 def _grace(kind: Kind, raw: Object, wanted: int | None) -> int:
     """The seconds that a pod has to end; 0 for one that does not run, and for all else."""
-    if kind.kept_as != "pods" or not text(part(raw, "spec"), "nodeName"):
+    if kind.kept_as != _PODS or not text(part(raw, "spec"), "nodeName"):
         return 0
     if text(part(raw, "status"), "phase") in ENDED:
         return 0

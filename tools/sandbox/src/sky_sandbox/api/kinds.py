@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from sky_sandbox.api.refusals import Refusal, unsupported
+from sky_sandbox.api.refusals import Refusal, not_found, unsupported
 from sky_sandbox.api.requests import Target
 from sky_shell.transport import Response
 
@@ -75,9 +75,11 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def verbs(self) -> tuple[str, ...]:
         """What can be done with its objects."""
-        reading = ("get", "list", "watch")
-        writing = ("create", "delete", "deletecollection", "patch", "update")
-        return tuple(sorted(reading if self.unwritable else reading + writing))
+        reading = {"get", "list", "watch"}
+        writing = {"create", "delete", "deletecollection", "patch", "update"}
+        if self.kept_as == "namespaces":
+            writing.remove("deletecollection")
+        return tuple(sorted(reading if self.unwritable else reading | writing))
 
     def envelope(self) -> bytes:
         """How the JSON of one of its objects begins; what follows is the stored object without its first brace."""
@@ -122,7 +124,7 @@ class Registry:
         """The kind whose collection, object or part a target is.
 
         Raises:
-            Refusal: There is none in a cluster; or there would be one, and the sandbox has none.
+            Refusal: There would be one in a cluster, and the sandbox has none; or the kind has no such part.
             Absent: No API of this group is there.
         """
         resource = f"{target.plural}.{target.group}" if target.group else target.plural
@@ -133,7 +135,7 @@ class Registry:
             raise Absent
         if target.subresource and target.subresource not in kind.subresources:
             if kind.custom:
-                raise Absent
+                raise not_found(resource, target.name)
             raise unsupported(f"serve {resource}/{target.subresource}")
         return kind
 

@@ -94,6 +94,17 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
     is_fine = is_label_name if kind.plural == "namespaces" else is_name
     if not isinstance(name, str) or not is_fine(name):
         yield Cause("metadata.name", f'Invalid value: "{name}": a lowercase RFC 1123 subdomain is wanted')
+    yield from _faults_of_texts(metadata)
+    for finalizer in metadata.get("finalizers", ()):
+        if not _KEY.fullmatch(finalizer) or ("/" not in finalizer and finalizer not in _FINALIZERS):
+            yield Cause("metadata.finalizers", f'Invalid value: "{finalizer}": name is not fully qualified')
+    for reference in metadata.get("ownerReferences", ()):
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not reference.get(field):
+                yield Cause(f"metadata.ownerReferences.{field}", "must not be empty")
+
+
+def _faults_of_texts(metadata: Object) -> Iterator[Cause]:
     for key, value in metadata.get("labels", {}).items():
         if not _KEY.fullmatch(key):
             yield Cause("metadata.labels", f'Invalid value: "{key}": name part must consist of alphanumeric characters')
@@ -104,11 +115,5 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
         if not _KEY.fullmatch(key.lower()):
             yield Cause("metadata.annotations", f'Invalid value: "{key}": name part must consist of alphanumerics')
     if sum(len(key) + len(text.encode()) for key, text in annotations.items()) > _ANNOTATIONS_MAX:
-        yield Cause("metadata.annotations", f"Too long: may not be more than {_ANNOTATIONS_MAX} bytes")
-    for name in metadata.get("finalizers", ()):
-        if "/" not in name and name not in _FINALIZERS:
-            yield Cause("metadata.finalizers", f'Invalid value: "{name}": name is not fully qualified')
-    for reference in metadata.get("ownerReferences", ()):
-        for field in ("apiVersion", "kind", "name", "uid"):
-            if not reference.get(field):
-                yield Cause(f"metadata.ownerReferences.{field}", "must not be empty", "FieldValueRequired")
+        why = f"Too long: may not be more than {_ANNOTATIONS_MAX} bytes"
+        yield Cause("metadata.annotations", why, "FieldValueTooLong")

@@ -45,7 +45,7 @@ def listed(
         Refusal: What is asked for is not known any more, or not yet.
     """
     shown = form(kind, request)
-    chosen = selection(kind, request, target.name)
+    chosen = selection(kind, request)
     page = _page(request.query.get("continue", ""))
     version = page.version if page else _version(storage, kind, request, now, behind)
     found = [
@@ -74,7 +74,7 @@ def watch(storage: Storage, kind: Kind, target: Target, request: Request, now: I
     if not text.isdigit():
         raise defect(f'resourceVersion: Invalid value: "{text}"')
     version = int(text)
-    chosen = selection(kind, request, target.name)
+    chosen = selection(kind, request)
     there: Sequence[Stored] = ()
     if not version or initial:
         there = [one for one in storage.objects(kind.kept_as, target.namespace) if chosen.takes(one.object)]

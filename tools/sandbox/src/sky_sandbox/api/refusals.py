@@ -91,7 +91,7 @@ def invalid(kind: str, name: str, causes: Sequence[Cause]) -> Refusal:
     """The object is none that its kind allows; `kind` with its group if it has one."""
     listed = [{"reason": cause.type, "message": cause.message, "field": cause.field} for cause in causes]
     said = "; ".join(f"{cause.field}: {cause.message}" for cause in causes)
-    about = {**_about(kind, name, "kind"), "causes": listed}
+    about = {**_about(kind, name), "causes": listed}
     return Refusal(422, "Invalid", f'{kind} "{name}" is invalid: {said}', about)
 
 
@@ -120,6 +120,6 @@ def timed_out(message: str = "Timeout: request did not complete within the allot
     return Refusal(504, "Timeout", message)
 
 
-def _about(resource: str, name: str, what: str = "kind") -> dict[str, Any]:
-    plural, _, group = resource.partition(".")
-    return {"name": name, **({"group": group} if group else {}), what: plural}
+def _about(resource: str, name: str) -> dict[str, Any]:
+    kind, _, group = resource.partition(".")
+    return {field: text for field, text in (("name", name), ("group", group), ("kind", kind)) if text}

@@ -138,9 +138,9 @@ def options(request: Request) -> Options:
     query = request.query
     validation = query.get("fieldValidation") or "Warn"
     if validation not in {"Ignore", "Warn", "Strict"}:
-        raise _unsupported_value("fieldValidation", validation)
+        raise _unsupported_value(request.method, "fieldValidation", validation)
     if query.get("dryRun", "") not in {"", "All"}:
-        raise _unsupported_value("dryRun", query["dryRun"])
+        raise _unsupported_value(request.method, "dryRun", query["dryRun"])
     return Options(
         dry_run=query.get("dryRun") == "All",
         manager=query.get("fieldManager") or "unknown",
@@ -149,6 +149,9 @@ def options(request: Request) -> Options:
     )
 
 
-def _unsupported_value(field: str, value: str) -> Refusal:
+_OPTIONS: Final[Mapping[str, str]] = {"POST": "CreateOptions", "PUT": "UpdateOptions", "PATCH": "PatchOptions"}
+
+
+def _unsupported_value(method: str, field: str, value: str) -> Refusal:
     cause = Cause(field, f'Unsupported value: "{value}"', "FieldValueNotSupported")
-    return invalid("Options.meta.k8s.io", "", [cause])
+    return invalid(f"{_OPTIONS[method]}.meta.k8s.io", "", [cause])

@@ -45,8 +45,8 @@ class Selection(msgspec.Struct, frozen=True):
         return self.labels is EVERYTHING or self.labels.matches(part(raw, "metadata", "labels"))
 
 
-def selection(kind: Kind, request: Request, name: str = "") -> Selection:
-    """What the query selects; with a name, the object of this name alone.
+def selection(kind: Kind, request: Request) -> Selection:
+    """What the query selects.
 
     Raises:
         Refusal: A selector cannot be read, or the kind has no such field to select by.
@@ -56,8 +56,6 @@ def selection(kind: Kind, request: Request, name: str = "") -> Selection:
     except SelectorError as error:
         raise bad_request(f"unable to parse requirement: {error}") from None
     fields = _fields(kind, request.query.get("fieldSelector", ""))
-    if name:
-        fields += (FieldTerm(("metadata", "name"), name),)
     return Selection(labels if labels.requirements else EVERYTHING, fields)
 
 

@@ -54,7 +54,7 @@ class Server:
         kind = self.registry.at(where)
         _ = request.timeout  # refused here where it is malformed; kept by whoever delivers the answer
         if request.method == "GET":
-            if where.name and not request.flag("watch"):
+            if where.name:
                 return reading.get(self.storage, kind, where, request, now)
             if request.flag("watch"):
                 return self._watch(kind, where, request, now)
@@ -110,7 +110,7 @@ class Server:
             case "binding":
                 subresources.bind(self.writer, kind, key, body, now, trial=wanted.dry_run)
             case "eviction":
-                subresources.evict(self.writer, self.deleter, kind, key, body, now)
+                subresources.evict(self.writer, self.deleter, kind, key, body, now, trial=wanted.dry_run)
             case _:
                 raise _not_allowed()
         return _success(201)
@@ -130,11 +130,13 @@ class Server:
     def _delete(self, kind: Kind, where: Target, request: Request, now: Instant) -> Response:
         key = (where.namespace, where.name)
         stored, gone = self.deleter.delete(kind, key, delete_options(request), now)
-        if gone and kind.plural != "pods":
+        if gone and kind.plural not in _SHOWN_WHEN_GONE:
             return _success(200, kind, stored)
         return _done(kind, request, Done(stored=stored), now)
 
     def _delete_all(self, kind: Kind, where: Target, request: Request, now: Instant) -> Response:
+        if "deletecollection" not in kind.verbs:
+            raise _not_allowed()
         listed = reading.listed(self.storage, kind, where, request, now)
         wanted = delete_options(request)
         chosen = selection(kind, request)
@@ -159,6 +161,9 @@ class Server:
         if change.type == "DELETED":
             self.storage.table(resource).end_watches()
 
+
+_SHOWN_WHEN_GONE: Final = frozenset({"pods", "persistentvolumes", "persistentvolumeclaims"})
+"""Of these kinds a deletion is answered with what went; of others with what was done."""
 
 _Write = Callable[[Server, Kind, Target, Request, Instant], Response]
 _WRITES: Final[Mapping[tuple[str, bool], _Write]] = {

@@ -10,10 +10,10 @@ from sky_sandbox.api.bodies import Preconditions, converted
 from sky_sandbox.api.deletion import ENDED, Deleter
 from sky_sandbox.api.kinds import Kind
 from sky_sandbox.api.metadata import whole
-from sky_sandbox.api.refusals import Cause, Refusal, bad_request, conflict, defect, too_many
+from sky_sandbox.api.refusals import Cause, bad_request, conflict, defect, too_many
 from sky_sandbox.api.storage import Key, Stored
 from sky_sandbox.api.writing import Writer
-from sky_sandbox.objects.disruption import RESOURCE, is_ready, protects
+from sky_sandbox.objects.disruption import RESOURCE, disruptable, is_ready, protects
 from sky_sandbox.objects.pods import gates
 
 _UNPROCESSED_AFTER: Final = 10
@@ -35,7 +35,9 @@ def bind(writer: Writer, kind: Kind, key: Key, binding: Object, now: Instant, *,
         raise defect("target.name: Required value")
     pod = writer.found(kind, key).object
     meant = Preconditions(uid=metadata.get("uid") or None, resource_version=metadata.get("resourceVersion") or None)
-    if why := meant.broken_by(pod) or _no_bind(pod, name):
+    if why := meant.broken_by(pod):
+        raise conflict(kind.resource, name, why)
+    if why := _no_bind(pod, name):
         raise conflict("pods/binding", name, why)
     for of in ("annotations", "labels"):
         if metadata.get(of):
@@ -57,7 +59,9 @@ def _no_bind(pod: Object, name: str) -> str:
     return ""
 
 
-def evict(writer: Writer, deleter: Deleter, kind: Kind, key: Key, eviction: Object, now: Instant) -> None:
+def evict(
+    writer: Writer, deleter: Deleter, kind: Kind, key: Key, eviction: Object, now: Instant, *, trial: bool
+) -> None:
     """Let a pod go, if its disruption budget allows it.
 
     Raises:
@@ -66,7 +70,7 @@ def evict(writer: Writer, deleter: Deleter, kind: Kind, key: Key, eviction: Obje
     name = part(eviction, "metadata").get("name", key[1])
     if name != key[1]:
         raise bad_request(f"name in URL does not match name in Eviction object: {name}")
-    options = converted(part(eviction, "deleteOptions"))
+    options = converted({**part(eviction, "deleteOptions"), **({"dryRun": ["All"]} if trial else {})})
     pod = writer.found(kind, key).object
     runs = text(part(pod, "status"), "phase") not in ENDED | {"Pending"}
     budget = _budget(writer, pod) if runs and not text(part(pod, "metadata"), "deletionTimestamp") else None
@@ -90,7 +94,7 @@ def _budget(writer: Writer, pod: Object) -> Stored | None:
     found = [one for one in writer.storage.objects(RESOURCE, namespace) if protects(one.object, pod)]
     if len(found) > 1:
         why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
-        raise Refusal(500, "InternalError", why)
+        raise defect(why)
     return found[0] if found else None
 
 
@@ -110,4 +114,6 @@ def _spent(budget: Object, pod: Object, now: Instant) -> dict[str, Any]:
         )
         raise too_many(message, causes=[Cause("", why, "DisruptionBudget")])
     disrupted = {**status.get("disruptedPods", {}), pod["metadata"]["name"]: rfc3339(now)}
-    return {**status, "disruptionsAllowed": status["disruptionsAllowed"] - 1, "disruptedPods": disrupted}
+    allowed = status["disruptionsAllowed"] - 1
+    told = merged(conditions(budget), disruptable(budget, allowed), whole(now))
+    return {**status, "disruptionsAllowed": allowed, "disruptedPods": disrupted, "conditions": told}

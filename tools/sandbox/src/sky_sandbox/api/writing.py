@@ -28,6 +28,7 @@ from sky_sandbox.api.requests import Options
 from sky_sandbox.api.storage import Key, Storage, Stored
 from sky_sandbox.objects.admission import admitted
 from sky_sandbox.objects.case import Case
+from sky_sandbox.objects.schemas import pruned
 from sky_sandbox.patches import json_patch, merge, strategic
 from sky_sandbox.patches.apply import Owner, Owners, applied, managed_fields, updated
 from sky_sandbox.patches.lists import Schema
@@ -74,17 +75,18 @@ class Writer:
     ) -> Done:
         """Replace an object, or its status."""
         said = read(kind, raw, name=key[1], namespace=key[0])
+        version, uid = (said["metadata"].get(name) or None for name in ("resourceVersion", "uid"))
         current = self.storage.find(kind.kept_as, key)
-        if current is None and kind.made_by_update and not text(said["metadata"], "uid"):
+        if current is None and kind.made_by_update:
+            if uid is not None:
+                raise conflict(kind.resource, key[1], f"Precondition failed: UID in precondition: {uid}")
             return self._create(kind, said, options, now, None)
         current = current or self.found(kind, key)
-        metadata = part(said, "metadata")
-        version, uid = metadata.get("resourceVersion") or None, metadata.get("uid") or None
         if why := Preconditions(uid=uid).broken_by(current.object):
             raise conflict(kind.resource, key[1], why)
         if version is None and kind.conditional:
             why = "Invalid value: 0: must be specified for an update"
-            raise invalid(kind.qualified, key[1], [Cause("metadata.resourceVersion", why)])
+            raise invalid(kind.resource, key[1], [Cause("metadata.resourceVersion", why)])
         return self._replace(kind, key, current, said, options, now, subresource=subresource)
 
     def patch(
@@ -101,6 +103,7 @@ class Writer:
         """Change an object, or its status, by a patch of this media type."""
         if media == APPLY_PATCH:
             return self._apply(kind, key, change, options, now, subresource)
+        _check_media(kind, media)
         current = self.found(kind, key)
         before = seen(kind, current.object)
         said = read(kind, _patched(kind, before, change, media), name=key[1], namespace=key[0], patched=True)
@@ -190,10 +193,13 @@ class Writer:
         if options.manager == "unknown":
             cause = Cause("fieldManager", "is required for apply patch", "FieldValueRequired")
             raise invalid("PatchOptions.meta.k8s.io", "", [cause])
-        said = read(kind, change if isinstance(change, dict) else {}, name=key[1], namespace=key[0])
+        if not isinstance(change, dict) or _type_of(change) != (kind.api_version, kind.kind):
+            raise bad_request("invalid object type")
+        said = read(kind, change, name=key[1], namespace=key[0])
         if said["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
-        said["metadata"] = {"name": key[1], **said["metadata"]}
+        if kind.custom and (lost := pruned(said, kind.schema)[1]):
+            raise defect(f"failed to create typed patch object: .{lost[0]}: field not declared in schema")
         if subresource:
             said = {"metadata": said["metadata"], **{n: said[n] for n in (subresource,) if n in said}}
         elif "status" in kind.subresources:
@@ -206,6 +212,8 @@ class Writer:
         new, owners = applied(live, said, owner, kind.schema, force=options.force)
         if current is None:
             return self._create(kind, dict(new), options, now, owners)
+        if said["metadata"].get("uid", current.object["metadata"]["uid"]) != current.object["metadata"]["uid"]:
+            raise invalid(kind.qualified, key[1], [Cause("metadata.uid", "field is immutable")])
         version = said["metadata"].get("resourceVersion", str(current.version))
         new = written(new, ("metadata", "resourceVersion"), version)
         return self._replace(
@@ -219,17 +227,27 @@ class Writer:
         metadata = raw["metadata"]
         waits = metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds")
         if metadata.get("deletionTimestamp") and not waits and kind.plural != "namespaces":
-            return self.storage.remove(kind.kept_as, key, now, last=raw)
+            self.storage.remove(kind.kept_as, key, now)
+            return Stored(raw, self.storage.version)
         return self.storage.put(kind.kept_as, key, raw, now)
 
 
-def _patched(kind: Kind, before: dict[str, Any], change: Any, media: str) -> dict[str, Any]:
+def _type_of(raw: Object) -> tuple[str, str]:
+    return text(raw, "apiVersion"), text(raw, "kind")
+
+
+def _check_media(kind: Kind, media: str) -> None:
     if media not in _PATCHES or (kind.custom and media == STRATEGIC_PATCH):
         listed = ", ".join(
             known for known in (*_PATCHES, APPLY_PATCH) if not (kind.custom and known == STRATEGIC_PATCH)
         )
         why = f"the body of the request was in an unknown format - accepted media types include: {listed}"
         raise Refusal(415, "UnsupportedMediaType", why)
+
+
+def _patched(kind: Kind, before: dict[str, Any], change: Any, media: str) -> dict[str, Any]:
+    if media != JSON_PATCH and not isinstance(change, dict):
+        raise bad_request("error decoding patch: it is no object")
     result = _PATCHES[media](before, change, kind.schema)
     if not isinstance(result, dict) or not isinstance(result.get("metadata"), dict):
         raise bad_request("the patch leaves no object")

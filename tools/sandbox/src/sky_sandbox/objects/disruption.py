@@ -29,6 +29,13 @@ def is_ready(pod: Object) -> bool:
     return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions(pod))
 
 
+def disruptable(budget: Object, allowed: int) -> dict[str, Any]:
+    """The condition that says whether a budget lets pods go."""
+    reason = "SufficientPods" if allowed else "InsufficientPods"
+    told = condition("DisruptionAllowed", holds=allowed > 0, reason=reason)
+    return {**told, "observedGeneration": budget["metadata"]["generation"]}
+
+
 def status(budget: Object, pods: Iterable[Object], now: Instant) -> dict[str, Any]:
     """What a well-formed budget says of these pods, which are those that it protects.
 
@@ -45,15 +52,13 @@ def status(budget: Object, pods: Iterable[Object], now: Instant) -> dict[str, An
     else:
         desired = rule.available_min.of(len(there)) if rule.available_min is not None else len(there)
     allowed = max(healthy - desired, 0) if there else 0
-    reason = "SufficientPods" if allowed else "InsufficientPods"
-    told = condition("DisruptionAllowed", holds=allowed > 0, reason=reason)
     found: dict[str, Any] = {
         "observedGeneration": budget["metadata"]["generation"],
         "expectedPods": len(there),
         "desiredHealthy": desired,
         "currentHealthy": healthy,
         "disruptionsAllowed": allowed,
-        "conditions": merged(conditions(budget), told, whole(now)),
+        "conditions": merged(conditions(budget), disruptable(budget, allowed), whole(now)),
     }
     return {**found, "disruptedPods": disrupted} if disrupted else found
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sky_sandbox.api.refusals import bad_request, defect
+from sky_sandbox.api.refusals import defect
 from sky_sandbox.patches.lists import Schema, field, is_set, items, patch_key
 
 _ORDER = "$setElementOrder/"
@@ -48,21 +48,23 @@ def merged(value: Any, patch: Any, schema: Schema) -> Any:
 
 def _list(old: list[Any], change: list[Any], schema: Schema, order: list[Any] | None) -> list[Any]:
     if is_set(schema):
-        return _ordered(old, list(dict.fromkeys(change)), order, lambda item: item)
+        return _ordered(
+            old, [item for i, item in enumerate(change) if item not in change[:i]], order, lambda item: item
+        )
     key = patch_key(schema)
     if not key or not all(isinstance(item, dict) for item in change):
         return change
     if any(item.get(_DIRECTIVE) == "replace" for item in change):
         return [item for item in change if _DIRECTIVE not in item]
-    there = {one.get(key): one for one in old}
     new, left = [], list(old)
     for item in change:
         if key not in item:
-            raise bad_request(f"map: {item!r} does not contain declared merge key: {key}")
+            raise defect(f"map: {item!r} does not contain declared merge key: {key}")
         if item.get(_DIRECTIVE) == "delete":
             left = [one for one in left if one.get(key) != item[key]]
         else:
-            new.append(merged(there.get(item[key]), item, items(schema)))
+            there = next((one for one in old if one.get(key) == item[key]), None)
+            new.append(merged(there, item, items(schema)))
     return _ordered(left, new, order, lambda item: item.get(key))
 
 
