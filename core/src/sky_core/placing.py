@@ -99,7 +99,7 @@ def place_followers(session: Session, trial: Statement, job: Job, parcels: Seque
 
 def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Refusal | None:
     """Give each quota, in this order, the node that the policy likes best."""
-    together = [parcel for parcel in parcels if _wants_company(parcel, parcels)]
+    together = _company(parcels)
     if len(together) > 1 and (alone := _as_one(session, trial, together)) is not None:
         return alone
     placed = len(together) if len(together) > 1 else 0
@@ -213,15 +213,17 @@ def _as_one(session: Session, trial: Statement, together: Sequence[Parcel]) -> R
     return Refusal(findings=(Finding(Code.QUOTA_AFFINITY_NOT_MATCH, len(together), examples=names),), parcel=head)
 
 
-def _wants_company(parcel: Parcel, parcels: Sequence[Parcel]) -> bool:
-    """Whether a quota requires, or is required by, another of these on its node."""
+def _company(parcels: Sequence[Parcel]) -> list[Parcel]:
+    """The quotas that require, or are required by, another of these on their node."""
 
     def requires(one: Parcel, other: Parcel) -> bool:
         terms = one.quota.spec.quota_affinity.required
         return any(not term.zone and term.selector.matches(other.quota.spec.labels) for term in terms)
 
-    others = (other for other in parcels if other is not parcel)
-    return any(requires(parcel, other) or requires(other, parcel) for other in others)
+    seekers = [parcel for parcel in parcels if parcel.quota.spec.quota_affinity.required]
+    pairs = [(one, other) for one in seekers for other in parcels if one is not other and requires(one, other)]
+    found = {id(parcel) for pair in pairs for parcel in pair}
+    return [parcel for parcel in parcels if id(parcel) in found]
 
 
 def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parcel], list[Parcel]]:

@@ -17,6 +17,7 @@ from sky_core.plugin import Area, Field, Parcel, Sieve
 from sky_core.policy import Points
 from sky_core.reasons import Reason
 from sky_core.resources import UNBOUNDED, Resources
+from sky_core.rivals import Rivals
 from sky_core.room import expected
 from sky_core.world import World
 
@@ -152,10 +153,10 @@ class _View:
     """What is known of one class.
 
     Slots by node; refusals by node, as far as somebody asked for them; for each area that was asked about its total,
-    and a heap of entries, of which those in `entries` count.
+    and a heap of entries, of which those in `entries` count, or its rivals.
     """
 
-    __slots__ = ("cursor", "entries", "heaps", "refusals", "sieves", "slots", "totals")
+    __slots__ = ("cursor", "entries", "heaps", "refusals", "rivals", "sieves", "slots", "totals")
 
     def __init__(self, cursor: int, sieves: Sequence[Sieve] | None) -> None:
         self.slots: dict[NodeName, int] = {}
@@ -163,6 +164,7 @@ class _View:
         self.entries: dict[NodeName, _Entry] = {}
         self.totals: dict[Area, int] = {}
         self.heaps: dict[Area, list[_Entry]] = {}
+        self.rivals: dict[Area, Rivals] = {}
         self.sieves = sieves
         self.cursor = cursor
 
@@ -183,16 +185,16 @@ class Classes:
         return {name: i for i, name in enumerate(self._pairs.nodes(ANYWHERE))}
 
     @cached_property
-    def _level(self) -> bool:
-        """Whether a node's score stands alone.
-
-        Relative scores (preferences, spot to be evicted) and picks of other plugins need all candidates side by side.
-        """
-        world = self._world
-        nodes, books = world.nodes.values(), world.books.values()
+    def _plain(self) -> bool:
+        """Whether no preference of a node, and no pick of another plugin, needs all candidates side by side."""
+        nodes = self._world.nodes.values()
         shunned = any(taint.effect is Effect.PREFER_NO_SCHEDULE for node in nodes for taint in node.taints)
-        spot = any(book.exclusive or book.shared for book in books)
-        return not (shunned or spot) and set(self._points.names("qn.best")) <= {"topology"}
+        return not shunned and set(self._points.names("qn.best")) <= {"topology"}
+
+    @cached_property
+    def _lent(self) -> bool:
+        """Whether spot pods are anywhere: then scores of quotas are relative to whose eviction would cost most."""
+        return any(book.exclusive or book.shared for book in self._world.books.values())
 
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
         """The nodes of an area in index order."""
@@ -236,13 +238,14 @@ class Classes:
             self._set(view, parcel, node, view.slots[node] - 1)
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
-        """From a heap by score where scores stand alone, else from all candidates."""
+        """From a heap by score where scores stand alone or by one measure, else from all candidates."""
         view = self._view(parcel)
         if view is None:
             return self._pairs.best(parcel, area)
-        if not (self._level and _indifferent(parcel)):
-            nodes = self._world.nodes
-            return self._pairs.choose(parcel, [nodes[n] for n in self.nodes(area) if self._slots(view, parcel, n)])
+        if not (self._plain and _indifferent(parcel)):
+            return self._pairs.choose(parcel, self._candidates(view, parcel, area))
+        if self._lent and not parcel.direct:
+            return self._rivals(view, parcel, area).best()
         heap = view.heaps.get(area)
         if heap is None:
             heap = [self._entry(view, parcel, n) for n in self.nodes(area) if self._slots(view, parcel, n)]
@@ -253,6 +256,21 @@ class Classes:
                 return heap[0][2]
             heappop(heap)
         return None
+
+    def _candidates(self, view: _View, parcel: Parcel, area: Area) -> list[Node]:
+        nodes = self._world.nodes
+        return [nodes[name] for name in self.nodes(area) if self._slots(view, parcel, name)]
+
+    def _rivals(self, view: _View, parcel: Parcel, area: Area) -> Rivals:
+        rivals = view.rivals.get(area)
+        if rivals is None:
+
+            def score(node: Node, field: Field) -> int:
+                return self._pairs.score(parcel, node, field)
+
+            candidates = self._candidates(view, parcel, area)
+            rivals = view.rivals[area] = Rivals(candidates, score, lambda node: self._rank[node.name])
+        return rivals
 
     def _view(self, parcel: Parcel) -> _View | None:
         """The class's view, up to date with the changed nodes; None for a parcel that must be asked about anew."""
@@ -303,6 +321,8 @@ class Classes:
                 view.totals[area] += gained
             if slots and area in view.heaps:
                 heappush(view.heaps[area], self._entry(view, parcel, name))
+            if area in view.rivals:
+                view.rivals[area].change(node, takes=slots > 0)
 
     def _entry(self, view: _View, parcel: Parcel, name: NodeName) -> _Entry:
         entry = view.entries.get(name)

@@ -11,6 +11,17 @@ from sky_core.states import TaskState
 from sky_core.world import World
 
 
+class _Known:
+    """What has been found out about a node as it stands: who may be evicted, what that frees, what room costs."""
+
+    __slots__ = ("costs", "evictable", "frees")
+
+    def __init__(self) -> None:
+        self.evictable: tuple[Task, ...] | None = None
+        self.frees: Resources | None = None
+        self.costs: dict[tuple[tuple[str, int], ...], int] = {}
+
+
 class Victims:
     """One session's victims. Budgets count what this cycle has evicted already."""
 
@@ -23,6 +34,8 @@ class Victims:
         self._pricing = pricing
         self._anywhere: bool | None = None
         self._spent: dict[tuple[str, str], int] = {}
+        self._known: dict[NodeName, _Known] = {}
+        self._known_at: tuple[int, dict[tuple[str, str], int]] = (len(world.changed), {})
 
     def anywhere(self) -> bool:
         """Whether any node had spot pods when the session began."""
@@ -30,18 +43,22 @@ class Victims:
             self._anywhere = any(book.exclusive or book.shared for book in self._world.books.values())
         return self._anywhere
 
-    def evictable(self, node: NodeName) -> list[Task]:
+    def evictable(self, node: NodeName) -> tuple[Task, ...]:
         """The pods on a node that may be evicted: our spot pods that the policy gives up and no budget protects."""
-        spot = [task for task in self.spot(node) if self.allows((), task)]
-        willing: frozenset[TaskId] | None = self._points["reclaimable"](None, spot) if spot else None
-        return [task for task in spot if willing is not None and task.id in willing]
+        known = self._about(node)
+        if known.evictable is None:
+            spot = [task for task in self.spot(node) if self.allows((), task)]
+            willing: frozenset[TaskId] | None = self._points["reclaimable"](None, spot) if spot else None
+            known.evictable = tuple(task for task in spot if willing is not None and task.id in willing)
+        return known.evictable
 
     def frees(self, node: NodeName) -> Resources:
         """What evictions may free on a node: of pods that share a budget the largest go."""
-        total = NOTHING
-        for task in self._together(self.evictable(node), lambda task: task.shape.spot_units):
-            total += task.shape.load
-        return total
+        known = self._about(node)
+        if known.frees is None:
+            together = self._together(self.evictable(node), lambda task: task.shape.spot_units)
+            known.frees = sum((task.shape.load for task in together), start=NOTHING)
+        return known.frees
 
     def lent(self, node: NodeName) -> Resources:
         """What spot pods hold on a node that are not on their way out, whether or not they may be evicted."""
@@ -81,19 +98,31 @@ class Victims:
             choice = candidates.choose(together, short, self.allows)
         return choice
 
-    def cost(self, node: NodeName, load: Resources, but: frozenset[TaskId] = frozenset()) -> int:
+    def cost(self, node: NodeName, load: Resources) -> int:
         """What it would cost to make room for a load on a node, beside all who are to come; 0 where there is room."""
-        room = self._world.books[node].idle - awaited(self._world, node, but=but)
-        if load.fits_in(room):
-            return 0
-        choice = self.choose(node, load.shortfall(room))
-        return choice.cost if choice is not None else 0
+        costs, key = self._about(node).costs, tuple(load.units.items())
+        if key not in costs:
+            room = self._world.books[node].idle - awaited(self._world, node)
+            choice = None if load.fits_in(room) else self.choose(node, load.shortfall(room))
+            costs[key] = choice.cost if choice is not None else 0
+        return costs[key]
 
     def note(self, task: Task) -> None:
         """Count an eviction against the budgets that cover the pod; undone with the trial that it is made in."""
         for key, budget in self._world.budgets.items():
             if _covers(budget, task):
                 self._world.put(self._spent, key, self._spent.get(key, 0) + 1)
+
+    def _about(self, node: NodeName) -> _Known:
+        """What is known of a node; forgotten when it changes, and of all nodes when budgets are drawn on."""
+        changed, (cursor, spent) = self._world.changed, self._known_at
+        if self._spent != spent:
+            self._known.clear()
+        elif cursor < len(changed):
+            for name in changed[cursor:]:
+                self._known.pop(name, None)
+        self._known_at = (len(changed), dict(self._spent) if self._spent != spent else spent)
+        return self._known.setdefault(node, _Known())
 
     def _together(self, tasks: Sequence[Task], size: Callable[[Task], int]) -> list[Task]:
         """Of these tasks those that budgets let go together, the largest first."""

@@ -6,7 +6,7 @@ from sky_core.eviction import Pricing
 from sky_core.model import Node, Pool, Task, TaskId
 from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin
 from sky_core.reasons import Code, Reason
-from sky_core.resources import NOTHING, Resources
+from sky_core.resources import Resources
 from sky_core.room import awaited
 
 
@@ -36,10 +36,7 @@ def open_session(context: Context, _: Pricing) -> Functions:
         book = world.books[node.name]
         if not (book.exclusive or book.shared):
             return 0
-        load = NOTHING
-        for task in parcel.tasks:
-            load += task.shape.load
-        return context.eviction_cost(node.name, load)
+        return context.eviction_cost(node.name, parcel.load)
 
     def score(parcel: Parcel, node: Node, field: Field) -> int:
         """-100 x predicted cost, scaled to the worst candidate."""
