@@ -91,6 +91,6 @@ def replayed(course: Course, policy: Policy, cycle: int, page: Entry) -> Differe
     course.learn(page.changes)
     outcome = course.cycle(policy, page.now)
     course.assume(page.decisions)
-    if digest(outcome) == page.digest:
+    if digest(outcome) == page.digest and outcome.decisions == page.decisions:
         return None
     return Difference(cycle, page.now, page.decisions, outcome.decisions)

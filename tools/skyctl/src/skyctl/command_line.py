@@ -12,7 +12,7 @@ from skyctl.faults import BROKEN, UsageError
 from skyctl.help import asked
 from skyctl.terminal import discard, tell
 
-COMMANDS: Final = ("simulate", "demo", "bench")
+COMMANDS: Final = ("simulate", "demo", "bench", "replay")
 """Each is the function of its name, in the module of its name."""
 
 

@@ -9,6 +9,7 @@ skyctl: try the decisions of Sky-Scheduler, and ask for their reasons.
   skyctl simulate PATH...   run the scheduler on Kubernetes objects in files, with no cluster
   skyctl demo               see a training job land inside one switch, and why another one waits
   skyctl bench [NAME...]    how long decisions take here
+  skyctl replay FILE...     decide once more what the flight recorder wrote down
 
   skyctl COMMAND --help     more about one of them
   skyctl --version          which version this is
@@ -52,7 +53,25 @@ beside it where that ends within reason. Without names all workloads are run; a 
 Exit status: 0 whatever the figures; 2 wrong usage.
 """
 
-PAGES: Final[Mapping[str, str]] = {"": _TOP, "simulate": _SIMULATE, "demo": _DEMO, "bench": _BENCH}
+_REPLAY: Final = """\
+skyctl replay FILE... [--config FILE]
+
+Recomputes every cycle that the scheduler's flight recorder (sky-scheduler --record FOLDER) wrote down, byte for byte,
+and shows where one comes out otherwise than it did.
+
+  --config FILE      decide by this configuration instead of the recorded one: what it would have changed
+
+Exit status: 0 all came out as recorded, or --config was given; 1 a file could not be read; 2 wrong usage; 3 a cycle
+came out otherwise, a defect of ours.
+"""
+
+PAGES: Final[Mapping[str, str]] = {
+    "": _TOP,
+    "simulate": _SIMULATE,
+    "demo": _DEMO,
+    "bench": _BENCH,
+    "replay": _REPLAY,
+}
 """The page of each command; the first is the page of all."""
 
 
