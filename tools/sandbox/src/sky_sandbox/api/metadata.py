@@ -95,9 +95,11 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
     if not isinstance(name, str) or not is_fine(name):
         yield Cause("metadata.name", f'Invalid value: "{name}": a lowercase RFC 1123 subdomain is wanted')
     yield from _faults_of_texts(metadata)
-    for finalizer in metadata.get("finalizers", ()):
-        if not _KEY.fullmatch(finalizer) or ("/" not in finalizer and finalizer not in _FINALIZERS):
-            yield Cause("metadata.finalizers", f'Invalid value: "{finalizer}": name is not fully qualified')
+    for index, finalizer in enumerate(metadata.get("finalizers", ())):
+        if not _KEY.fullmatch(finalizer):
+            yield Cause("metadata.finalizers", f'Invalid value: "{finalizer}": a qualified name is wanted')
+        elif "/" not in finalizer and finalizer not in _FINALIZERS:
+            yield Cause(f"metadata.finalizers[{index}]", f'Invalid value: "{finalizer}": name is not fully qualified')
     for reference in metadata.get("ownerReferences", ()):
         for field in ("apiVersion", "kind", "name", "uid"):
             if not reference.get(field):

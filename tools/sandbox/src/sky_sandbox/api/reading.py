@@ -1,7 +1,7 @@
 """Reads: an object, a list in pages, a watch."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -17,7 +17,6 @@ from sky_sandbox.views.forms import form
 from sky_shell.transport import Response
 
 UP_TO_DATE: Final = Duration(0)
-_MATCHES: Final = frozenset({"", "Exact", "NotOlderThan"})
 
 
 class _Page(NamedTuple):
@@ -28,8 +27,13 @@ class _Page(NamedTuple):
 
 
 def get(storage: Storage, kind: Kind, target: Target, request: Request, now: Instant) -> Response:
-    """One object."""
+    """One object.
+
+    Raises:
+        Refusal: It is not there, or not yet known as it was at the version that is asked for.
+    """
     shown = form(kind, request)
+    _check_reached(request.number("resourceVersion"), storage.version)
     stored = storage.find(kind.kept_as, (target.namespace, target.name))
     if stored is None:
         raise not_found(kind.resource, target.name)
@@ -70,7 +74,7 @@ def listed(
 def watch(storage: Storage, kind: Kind, target: Target, request: Request, now: Instant) -> Watch:
     """A watch: from a version on; or, without one, of everything, what is there first."""
     text, initial = request.query.get("resourceVersion") or "0", request.flag("sendInitialEvents")
-    _check_match(request)
+    _check_options(_WATCH_RULES, request)
     if not text.isdigit():
         raise defect(f'resourceVersion: Invalid value: "{text}"')
     version = int(text)
@@ -87,22 +91,40 @@ def watch(storage: Storage, kind: Kind, target: Target, request: Request, now: I
         start=storage.version if not version or initial else version,
         bookmarks=request.flag("allowWatchBookmarks"),
         initial=tuple(there),
-        announce=initial,
+        announce=initial and request.flag("allowWatchBookmarks"),
         lasting=Duration(seconds * SECOND) if seconds else LONGEST,
     )
     return Watch(storage, plan, now)
 
 
-def _check_match(request: Request) -> None:
-    """The rules for resourceVersionMatch and sendInitialEvents together (apimachinery, ValidateListOptions)."""
-    match, initial = request.query.get("resourceVersionMatch", ""), request.query.get("sendInitialEvents")
-    causes = []
-    if initial is not None and match != "NotOlderThan":
-        why = "Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-        causes.append(Cause("resourceVersionMatch", why, "FieldValueForbidden"))
-    if initial is None and match:
-        why = "Forbidden: resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        causes.append(Cause("resourceVersionMatch", why, "FieldValueForbidden"))
+_Rule = Callable[[str, Mapping[str, str]], object]
+_Rules = Sequence[tuple[str, str, _Rule]]
+"""A field of the query, the type of cause, and when it is wrong, by resourceVersionMatch and the query (apimachinery,
+ValidateListOptions)."""
+
+_MATCH: Final = "resourceVersionMatch"
+_INITIAL: Final = "sendInitialEvents"
+_LIST_RULES: Final[_Rules] = (
+    (_MATCH, "FieldValueForbidden", lambda match, query: match and not query.get("resourceVersion")),
+    (_MATCH, "FieldValueForbidden", lambda match, query: match and query.get("continue")),
+    (_MATCH, "FieldValueForbidden", lambda match, query: match == "Exact" and query.get("resourceVersion") == "0"),
+    (_MATCH, "FieldValueNotSupported", lambda match, _: match not in {"", "Exact", "NotOlderThan"}),
+    (_INITIAL, "FieldValueForbidden", lambda _, query: _INITIAL in query),
+)
+_WATCH_RULES: Final[_Rules] = (
+    (_MATCH, "FieldValueForbidden", lambda match, query: _INITIAL in query and match != "NotOlderThan"),
+    (_MATCH, "FieldValueForbidden", lambda match, query: match and _INITIAL not in query),
+    (_MATCH, "FieldValueNotSupported", lambda match, _: match not in {"", "NotOlderThan"}),
+)
+
+
+def _check_options(rules: _Rules, request: Request) -> None:
+    match = request.query.get(_MATCH, "")
+    causes = [
+        Cause(field, f"{match!r} is not possible here", kind)
+        for field, kind, wrong in rules
+        if wrong(match, request.query)
+    ]
     if causes:
         raise invalid("ListOptions.meta.k8s.io", "", causes)
 
@@ -111,18 +133,19 @@ def _version(storage: Storage, kind: Kind, request: Request, now: Instant, behin
     """The version that a list shows."""
     text, match = request.query.get("resourceVersion", ""), request.query.get("resourceVersionMatch", "")
     wanted = request.number("resourceVersion")
-    unfit = match not in _MATCHES or (match and not text) or (match == "Exact" and text == "0")
-    if unfit or "sendInitialEvents" in request.query:
-        cause = Cause("resourceVersionMatch", f"Forbidden: {match!r} with resourceVersion {text!r}")
-        raise invalid("ListOptions.meta.k8s.io", "", [cause])
+    _check_options(_LIST_RULES, request)
     cached = storage.version
     if behind and text:
         cached = storage.table(kind.kept_as).version_at(Instant(now - behind))
-    if wanted > cached:
-        message = f"Too large resource version: {wanted}, current: {cached}"
+    _check_reached(wanted, cached)
+    return wanted if match == "Exact" else cached
+
+
+def _check_reached(wanted: int, current: int) -> None:
+    if wanted > current:
+        message = f"Too large resource version: {wanted}, current: {current}"
         causes = [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}]
         raise Refusal(504, "Timeout", message, {"causes": causes, "retryAfterSeconds": 1})
-    return wanted if match == "Exact" else cached
 
 
 def _as_of(storage: Storage, kind: Kind, version: int) -> list[tuple[Key, Stored]]:

@@ -12,7 +12,10 @@ from sky_sandbox.api.storage import Change, Key, Storage, Stored
 from sky_sandbox.views.forms import Form
 
 BOOKMARKS: Final = Duration(60 * SECOND)
-"""How often a quiet watch is told which version it is at."""
+"""How often a watch is told which version it is at, if anything has happened to its kind since it began."""
+
+BEFORE_END: Final = Duration(2 * SECOND)
+"""How long before its end it is told last."""
 
 LONGEST: Final = Duration(1800 * SECOND)
 """How long a watch lasts that does not say how long it wants to."""
@@ -52,7 +55,8 @@ class Watch:
         self._ends = self._table.ends
         self._version = plan.start
         self._until = Instant(now + plan.lasting)
-        self._bookmark_at = Instant(now + BOOKMARKS)
+        self._bookmark_at = self._next_bookmark(now)
+        self._heard = False
         self._first = True
         self._table.bells.append(self._ring)
 
@@ -74,13 +78,15 @@ class Watch:
             self.close()
             return lines
         for change in self._table.since(self._version):
+            self._heard = True
             if line := self._line(change, now):
                 lines.append(line)
         self._version = max(self._version, self._storage.version)
         over = now >= self._until
-        if self._plan.bookmarks and (now >= self._bookmark_at or over):
-            lines.append(self._bookmark())
-            self._bookmark_at = Instant(now + BOOKMARKS)
+        if now >= self._bookmark_at and not over:
+            if self._plan.bookmarks and self._heard:
+                lines.append(self._bookmark())
+            self._bookmark_at = self._next_bookmark(now)
         if over or self._ends != self._table.ends:
             self.close()
         return lines
@@ -99,6 +105,10 @@ class Watch:
         """Break its connection."""
         self.broken = True
         self.wake()
+
+    def _next_bookmark(self, now: Instant) -> Instant:
+        last = self._until - BEFORE_END
+        return Instant(min(now + BOOKMARKS, last if last > now else self._until))
 
     def _ring(self) -> None:
         self.wake()

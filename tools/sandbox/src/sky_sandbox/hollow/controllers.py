@@ -12,6 +12,7 @@ from sky_sandbox.hollow.orders import is_held
 from sky_sandbox.hollow.statuses import ready
 from sky_sandbox.objects import disruption
 from sky_sandbox.objects.admission import NOT_READY
+from sky_sandbox.objects.parts import items
 
 UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 _NODES: Final = "nodes"
@@ -58,12 +59,12 @@ class Controllers:
             self._writer.put_status(kind, key, ready(stored.object, now), now)
             stored = self._writer.found(kind, key)
         node = stored.object
-        taints = [one for one in part(node, "spec").get("taints", ()) if one.get("key") not in _BY_CONDITION]
+        taints = [one for one in items(part(node, "spec"), "taints") if one.get("key") not in _BY_CONDITION]
         if not _is_ready(node):
             taints += [{"key": NOT_READY, "effect": effect} for effect in ("NoSchedule", "NoExecute")]
         if part(node, "spec").get("unschedulable"):
             taints.append({"key": UNSCHEDULABLE, "effect": "NoSchedule"})
-        if taints != part(node, "spec").get("taints", []):
+        if taints != items(part(node, "spec"), "taints"):
             storage.put(_NODES, key, written(node, ("spec", "taints"), taints or None), now)
 
     def _see_budgets(self, namespace: str, now: Instant) -> None:

@@ -4,8 +4,9 @@ from typing import Any
 
 from sky_core.api.conditions import condition, merged
 from sky_core.model import Instant
-from sky_core.simulation.objects import Object, conditions, part, written
+from sky_core.simulation.objects import Object, conditions, part, text, written
 from sky_sandbox.api.metadata import timestamp, whole
+from sky_sandbox.objects.parts import items
 
 _STEPS = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled")
 _WHILE_ENDED = {"PodReadyToStartContainers": False, "Ready": False, "ContainersReady": False}
@@ -54,10 +55,10 @@ def ready(node: Object, now: Instant) -> Object:
 def _containers(pod: Object, state: dict[str, Any], *, ready: bool) -> list[dict[str, Any]]:
     return [
         {
-            "name": one["name"], "image": one["image"], "imageID": "", "ready": ready, "started": ready,
+            "name": text(one, "name"), "image": text(one, "image"), "imageID": "", "ready": ready, "started": ready,
             "restartCount": 0, "state": state,
         }
-        for one in part(pod, "spec").get("containers", ())
+        for one in items(part(pod, "spec"), "containers")
     ]  # fmt: skip
 
 

@@ -11,8 +11,9 @@ from sky_core.api import budgets
 from sky_core.api.faults import Invalid
 from sky_core.simulation.objects import part
 from sky_sandbox.api.refusals import Cause
-from sky_sandbox.objects import definitions, events, pods
+from sky_sandbox.objects import custom, definitions, events, pods
 from sky_sandbox.objects.case import Admit, Case, Object
+from sky_sandbox.objects.parts import items
 
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
@@ -29,7 +30,7 @@ def admitted(raw: dict[str, Any], case: Case) -> Object:
     Raises:
         Refusal: It may not.
     """
-    admit = definitions.admit_custom if case.kind.custom else ADMIT.get(case.kind.kept_as)
+    admit = custom.admit if case.kind.custom else ADMIT.get(case.kind.kept_as)
     return raw if admit is None else admit(raw, case)
 
 
@@ -37,7 +38,7 @@ def _node(raw: dict[str, Any], case: Case) -> Object:
     """A new node is not ready until somebody says that it is."""
     if case.old is not None:
         return raw
-    taints = [one for one in part(raw, "spec").get("taints", ()) if one.get("key") != NOT_READY]
+    taints = [one for one in items(part(raw, "spec"), "taints") if one.get("key") != NOT_READY]
     return {**raw, "spec": {**part(raw, "spec"), "taints": [*taints, {"key": NOT_READY, "effect": "NoSchedule"}]}}
 
 

@@ -6,7 +6,6 @@ from sky_sandbox.api.kinds import Column, Kind
 from sky_sandbox.objects.core_schemas import (
     BUDGET,
     CONFIG_MAP,
-    DEFINITION,
     EVENT,
     LEASE,
     NODE,
@@ -101,7 +100,7 @@ CORE: Final = (
     Kind(
         group="apiextensions.k8s.io", plural="customresourcedefinitions", kind="CustomResourceDefinition",
         short_names=("crd", "crds"), categories=("api-extensions",), subresources=("status",), counted=True,
-        conditional=True, schema=DEFINITION,
+        conditional=True, schema=USUAL,
         columns=(Column(name="Created At", path=".metadata.creationTimestamp"),),
     ),
 )  # fmt: skip

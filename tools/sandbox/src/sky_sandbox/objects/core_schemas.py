@@ -26,7 +26,8 @@ _METADATA: Final = {
 _USUAL: Final = {**_METADATA, "spec": "object", "status": "object", "status.conditions": "by type"}
 _CONTAINER: Final = {
     "": "by name", "name": "text", "image": "text", "env": "by name", "ports": "by containerPort protocol",
-    "volumeMounts": "by mountPath", "volumeDevices": "by devicePath", "resources.claims": "by name",
+    "volumeMounts": "by mountPath", "volumeDevices": "by devicePath",
+    "resources": "object", "resources.requests": "object", "resources.limits": "object", "resources.claims": "by name",
 }  # fmt: skip
 _CONTAINERS: Final = ("spec.containers", "spec.initContainers", "spec.ephemeralContainers")
 
@@ -74,16 +75,6 @@ BUDGET: Final = schema(
         "status.observedGeneration": "int", "status.disruptionsAllowed": "int", "status.currentHealthy": "int",
         "status.desiredHealthy": "int", "status.expectedPods": "int",
         "status.disruptedPods": "texts by name",
-    }
-)  # fmt: skip
-DEFINITION: Final = schema(
-    _USUAL
-    | {
-        "spec.group": "text", "spec.scope": "text", "spec.names": "object", "spec.names.plural": "text",
-        "spec.names.kind": "text", "spec.versions": "objects", "spec.versions.name": "text",
-        "spec.versions.schema": "object", "spec.versions.schema.openAPIV3Schema": "object",
-        "spec.versions.subresources": "object", "spec.versions.additionalPrinterColumns": "objects",
-        "spec.versions.additionalPrinterColumns.jsonPath": "text", "spec.versions.selectableFields": "objects",
     }
 )  # fmt: skip
 NODE: Final = schema(

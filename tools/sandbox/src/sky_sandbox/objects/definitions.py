@@ -1,19 +1,60 @@
 """CustomResourceDefinitions: which the sandbox can serve, and the kinds that they make."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from sky_core.simulation.objects import part, text, written
+import msgspec
+
+from sky_core.simulation.objects import written
 from sky_sandbox.api.kinds import Column, Kind
-from sky_sandbox.api.refusals import Cause, unsupported
+from sky_sandbox.api.refusals import unsupported
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.core_schemas import PLAIN
-from sky_sandbox.objects.rules import TRANSITIONS
-from sky_sandbox.objects.schemas import faults, filled, pruned, unknown_words
+from sky_sandbox.objects.schema_words import Words, unknown_words
 from sky_sandbox.views.json_paths import find
 
 RESOURCE: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _METADATA: Final = {**PLAIN["properties"]["metadata"], "x-kubernetes-preserve-unknown-fields": True}
+
+
+class _Names(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    plural: str
+    kind: str
+    singular: str = ""
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+
+
+class _Column(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str
+    type: Literal["integer", "number", "string", "boolean", "date"]
+    json_path: str
+    priority: int = 0
+
+
+class _Field(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    json_path: str
+
+
+class _Schema(msgspec.Struct, frozen=True, kw_only=True):
+    words: Words = msgspec.field(name="openAPIV3Schema")
+
+
+class _Version(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    name: str
+    served: bool
+    storage: bool
+    schema: _Schema
+    subresources: Mapping[str, Any] | None = None
+    additional_printer_columns: tuple[_Column, ...] = ()
+    selectable_fields: tuple[_Field, ...] = ()
+
+
+class _Spec(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    group: str
+    scope: Literal["Cluster", "Namespaced"]
+    names: _Names
+    versions: tuple[_Version, ...]
 
 
 def admit(raw: dict[str, Any], case: Case) -> Object:
@@ -22,61 +63,57 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     Raises:
         Refusal: It is malformed; or it asks for what the sandbox does not do.
     """
-    spec = part(raw, "spec")
-    names, versions = part(spec, "names"), spec.get("versions")
-    missing = [f"spec.names.{name}" for name in ("plural", "kind") if not text(names, name)]
-    missing += [f"spec.{name}" for name in ("group", "scope") if not text(spec, name)]
-    if missing or not isinstance(versions, list) or not versions:
-        raise case.invalid(*(Cause(at, "Required value", "FieldValueRequired") for at in missing or ["spec.versions"]))
-    if case.name != f"{names['plural']}.{spec['group']}":
-        raise case.invalid_at("metadata.name", f"must be {names['plural']}.{spec['group']}")
-    if len(versions) > 1:
-        raise unsupported("serve a custom kind in more than one version")
-    _check_version(versions[0], case)
-    named = {"singular": names["kind"].lower(), "listKind": f"{names['kind']}List", **names}
-    spec = {"conversion": {"strategy": "None"}, **spec, "names": named}
-    return {**raw, "spec": spec} if case.old else {**raw, "spec": spec, "status": {"conditions": []}}
+    try:
+        spec = msgspec.convert(raw.get("spec"), _Spec)
+    except msgspec.ValidationError as error:
+        raise case.invalid_at("spec", str(error)) from None
+    if case.name != f"{spec.names.plural}.{spec.group}":
+        raise case.invalid_at("metadata.name", f"must be {spec.names.plural}.{spec.group}")
+    if len(spec.versions) != 1:
+        raise unsupported("serve a custom kind in any number of versions but one")
+    _check_version(spec.versions[0], raw["spec"]["versions"][0]["schema"]["openAPIV3Schema"], case)
+    kind = spec.names.kind
+    names = {"singular": kind.lower(), "listKind": f"{kind}List", **raw["spec"]["names"]}
+    full = {"conversion": {"strategy": "None"}, **raw["spec"], "names": names}
+    return {**raw, "spec": full} if case.old else {**raw, "spec": full, "status": {"conditions": []}}
 
 
-def _check_version(version: Mapping[str, Any], case: Case) -> None:
-    schema = part(version, "schema", "openAPIV3Schema")
-    if schema.get("type") != "object":
+def _check_version(version: _Version, schema: Mapping[str, Any], case: Case) -> None:
+    if version.schema.words.type != "object":
         raise case.invalid_at("spec.versions[0].schema.openAPIV3Schema.type", "must be object at the root")
-    if not (version.get("served") and version.get("storage")):
+    if not (version.served and version.storage):
         raise unsupported("have a custom kind that is not served, or not stored")
     if unknown := list(unknown_words(schema)):
         raise unsupported(f"judge by {'; '.join(unknown)}")
-    if beyond := set(version.get("subresources") or {}) - {"status"}:
+    if beyond := set(version.subresources or ()) - {"status"}:
         raise unsupported(f"serve the subresources {', '.join(sorted(beyond))} of custom kinds")
-    for column in version.get("additionalPrinterColumns", ()):
+    for column in version.additional_printer_columns:
         try:
-            find(column["jsonPath"], {})
+            find(column.json_path, {})
         except ValueError as error:
             raise unsupported(f"print a column: {error}") from None
 
 
 def kind_of(raw: Object) -> Kind:
     """The kind that an admitted definition makes."""
-    spec = raw["spec"]
-    names, (version,) = spec["names"], spec["versions"]
-    schema = version["schema"]["openAPIV3Schema"]
-    fields = tuple(one["jsonPath"].lstrip(".") for one in version.get("selectableFields", ()))
-    columns = tuple(
-        Column(name=one["name"], path=one["jsonPath"], type=one["type"], wide=one.get("priority", 0) > 0)
-        for one in version.get("additionalPrinterColumns", ())
-    )
+    spec = msgspec.convert(raw["spec"], _Spec)
+    names, (version,) = spec.names, spec.versions
+    schema = raw["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return Kind(
-        group=spec["group"],
-        version=version["name"],
-        plural=names["plural"],
-        kind=names["kind"],
-        singular=names["singular"],
-        namespaced=spec["scope"] == "Namespaced",
-        short_names=tuple(names.get("shortNames", ())),
-        categories=tuple(names.get("categories", ())),
-        subresources=tuple(version.get("subresources") or ()),
-        fields=fields,
-        columns=columns,
+        group=spec.group,
+        version=version.name,
+        plural=names.plural,
+        kind=names.kind,
+        singular=names.singular,
+        namespaced=spec.scope == "Namespaced",
+        short_names=names.short_names,
+        categories=names.categories,
+        subresources=tuple(version.subresources or ()),
+        fields=tuple(field.json_path.lstrip(".") for field in version.selectable_fields),
+        columns=tuple(
+            Column(name=one.name, path=one.json_path, type=one.type, wide=one.priority > 0)
+            for one in version.additional_printer_columns
+        ),
         schema={**schema, "properties": {**schema.get("properties", {}), "metadata": _METADATA}},
         custom=True,
         conditional=True,
@@ -97,28 +134,3 @@ def established(raw: Object, now: str) -> Object:
     stored = [spec["versions"][0]["name"]]
     status = {"conditions": conditions, "acceptedNames": spec["names"], "storedVersions": stored}
     return written(raw, ("status",), status)
-
-
-def admit_custom(raw: dict[str, Any], case: Case) -> Object:
-    """An object of a custom kind: pruned, with defaults, and judged by schema and rules.
-
-    Raises:
-        Refusal: It is not as its definition wants it.
-    """
-    schema = case.kind.schema
-    kept, lost = pruned(raw, schema)
-    said = [f'unknown field "{path}"' for path in lost]
-    if said and case.validation == "Strict":
-        if case.patching:
-            raise case.invalid(*(Cause("patch", f"Invalid value: strict decoding error: {one}") for one in said))
-        raise case.unreadable(f"strict decoding error: {', '.join(said)}")
-    if case.validation != "Ignore":
-        case.warnings += said
-    full: dict[str, Any] = filled(kept, schema)
-    if causes := list(faults(full, schema)):
-        raise case.invalid(*causes)
-    if case.old is not None:
-        for rule in schema.get("x-kubernetes-validations", ()):
-            if rule["rule"] in TRANSITIONS and not TRANSITIONS[rule["rule"]](full, case.old):
-                raise case.invalid_at("", f"Invalid value: {rule.get('message', rule['rule'])}")
-    return full

@@ -9,6 +9,7 @@ from sky_sandbox.api.metadata import is_label_name, timestamp
 from sky_sandbox.api.refusals import Cause, forbidden
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.container_resources import completed, judged
+from sky_sandbox.objects.parts import items
 
 _DEFAULTS: Final = {
     "restartPolicy": "Always",
@@ -40,7 +41,7 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
             judged(container, f"spec.{name}[{index}]", case)
     if case.old is not None:
         return _changed(raw, part(case.old, "spec"), case)
-    spec = {**_DEFAULTS, **spec, "tolerations": _tolerations(spec.get("tolerations", [])), **_priority(spec, case)}
+    spec = {**_DEFAULTS, **spec, "tolerations": _tolerations(items(spec, "tolerations")), **_priority(spec, case)}
     for name in _CONTAINERS:
         if name in spec:
             spec[name] = [completed(container) for container in spec[name]]
@@ -49,7 +50,7 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
 
 def gates(raw: Object) -> list[str]:
     """What a pod waits for before it may be scheduled."""
-    return [gate["name"] for gate in part(raw, "spec").get("schedulingGates", ())]
+    return [text(gate, "name") for gate in items(part(raw, "spec"), "schedulingGates")]
 
 
 def _faults(spec: Object) -> Iterator[Cause]:
@@ -122,7 +123,7 @@ def _priority(spec: Object, case: Case) -> dict[str, Any]:
 
 def _changed(raw: dict[str, Any], old: Object, case: Case) -> Object:
     """A pod whose spec may change little: images, more tolerations, fewer gates, and while gated where it may run."""
-    new = {**part(raw, "spec"), "tolerations": _tolerations(part(raw, "spec").get("tolerations", []))}
+    new = {**part(raw, "spec"), "tolerations": _tolerations(items(part(raw, "spec"), "tolerations"))}
     may = _MAY_CHANGE | (_WHILE_GATED if old.get("schedulingGates") else frozenset())
     fixed = {name: _fixed(name, value) for name, value in new.items() if name not in may}
     was = {name: _fixed(name, value) for name, value in old.items() if name not in may}
@@ -130,9 +131,9 @@ def _changed(raw: dict[str, Any], old: Object, case: Case) -> Object:
         names = ", ".join(sorted(n for n in fixed.keys() | was.keys() if fixed.get(n) != was.get(n)))
         why = f"Forbidden: pod updates may not change fields other than images, tolerations and gates: {names}"
         raise case.invalid_at("spec", why, "FieldValueForbidden")
-    if any(one not in new.get("tolerations", ()) for one in old.get("tolerations", ())):
+    if any(one not in items(new, "tolerations") for one in items(old, "tolerations")):
         raise case.invalid_at("spec.tolerations", "Forbidden: existing toleration can not be modified")
-    if any(one not in old.get("schedulingGates", ()) for one in new.get("schedulingGates", ())):
+    if any(one not in items(old, "schedulingGates") for one in items(new, "schedulingGates")):
         raise case.invalid_at("spec.schedulingGates", "Forbidden: only deletion is allowed")
     return {**raw, "spec": new}
 

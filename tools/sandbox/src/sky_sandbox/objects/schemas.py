@@ -1,51 +1,24 @@
 """Structural schemas: what of an object is kept, what is filled in, and what is wrong with it.
 
-The words are OpenAPI's and Kubernetes' own. A schema with a word that this does not know is refused when it is defined.
+A definition is admitted only with a schema that is well formed and has no word that would be unknown here.
 """
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 
 from sky_core.api.instants import instant
 from sky_sandbox.api.refusals import Cause
-from sky_sandbox.objects.rules import RULES, TRANSITIONS
+from sky_sandbox.objects.rules import RULES
+from sky_sandbox.objects.schema_words import Schema
 
-Schema: TypeAlias = Mapping[str, Any]
-
-KNOWN: Final = frozenset(
-    {"additionalProperties", "allOf", "anyOf", "default", "description", "enum", "example", "externalDocs",
-     "format", "items", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength", "minProperties",
-     "minimum", "nullable", "pattern", "properties", "required", "title", "type", "uniqueItems",
-     "x-kubernetes-embedded-resource", "x-kubernetes-int-or-string", "x-kubernetes-list-map-keys",
-     "x-kubernetes-list-type", "x-kubernetes-map-type", "x-kubernetes-preserve-unknown-fields",
-     "x-kubernetes-validations"}
-)  # fmt: skip
 WRONG_TYPE: Final = "FieldValueTypeInvalid"
-FORMATS: Final = frozenset({"", "date-time", "int32", "int64"})
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _RULES: Final = "x-kubernetes-validations"
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
-
-
-def unknown_words(schema: Schema, at: str = "") -> Iterator[str]:
-    """The words of a schema that would be needed to judge by it, each with its place."""
-    for word in schema:
-        if word not in KNOWN:
-            yield f"{at}.{word}"
-    if schema.get("format", "") not in FORMATS:
-        yield f"{at}.format={schema['format']}"
-    for rule in schema.get(_RULES, ()):
-        if rule["rule"] not in RULES and (at or rule["rule"] not in TRANSITIONS):
-            yield f"the CEL rule {rule['rule']!r} at {at or 'the root'}"
-    for name, inner in schema.get("properties", {}).items():
-        yield from unknown_words(inner, f"{at}.{name}")
-    for word in ("items", "additionalProperties"):
-        if isinstance(schema.get(word), Mapping):
-            yield from unknown_words(schema[word], f"{at}.{word}")
 
 
 def pruned(value: Any, schema: Schema, at: str = "") -> tuple[Any, list[str]]:

@@ -8,6 +8,7 @@ import msgspec
 from sky_core.model import Instant
 from sky_core.simulation.objects import conditions, part, text
 from sky_sandbox.api.kinds import Column, Kind
+from sky_sandbox.objects.parts import items
 from sky_sandbox.views.ages import age
 from sky_sandbox.views.json_paths import find
 
@@ -66,8 +67,8 @@ def _created(raw: Object, now: Instant) -> str:
 
 
 def _ready(raw: Object, _: Instant) -> str:
-    ready = sum(one.get("ready") is True for one in part(raw, "status").get("containerStatuses", ()))
-    return f"{ready}/{len(part(raw, 'spec').get('containers', ()))}"
+    ready = sum(one.get("ready") is True for one in items(part(raw, "status"), "containerStatuses"))
+    return f"{ready}/{len(items(part(raw, 'spec'), 'containers'))}"
 
 
 def _pod_status(raw: Object, _: Instant) -> str:
@@ -75,7 +76,7 @@ def _pod_status(raw: Object, _: Instant) -> str:
         return "Terminating"
     status = part(raw, "status")
     found = text(status, "reason") or text(status, "phase") or "Unknown"
-    for one in status.get("containerStatuses", ()):
+    for one in items(status, "containerStatuses"):
         for state in part(one, "state").values():
             found = text(state, "reason") or found
     if any(one.get("reason") == "SchedulingGated" for one in conditions(raw)):
@@ -84,7 +85,8 @@ def _pod_status(raw: Object, _: Instant) -> str:
 
 
 def _restarts(raw: Object, _: Instant) -> str:
-    return str(sum(one.get("restartCount", 0) for one in part(raw, "status").get("containerStatuses", ())))
+    counts = [one.get("restartCount") for one in items(part(raw, "status"), "containerStatuses")]
+    return str(sum(count for count in counts if isinstance(count, int)))
 
 
 def _or_none(*path: str) -> Cell:
@@ -106,8 +108,8 @@ def _roles(raw: Object, _: Instant) -> str:
 
 
 def _address(raw: Object, _: Instant) -> str:
-    addresses = part(raw, "status").get("addresses", ())
-    return next((one["address"] for one in addresses if one.get("type") == "InternalIP"), NONE)
+    addresses = items(part(raw, "status"), "addresses")
+    return next((text(one, "address") for one in addresses if one.get("type") == "InternalIP"), NONE)
 
 
 def _last_seen(raw: Object, now: Instant) -> str:
