@@ -92,7 +92,7 @@ class Desk:
         changes = self.view.take_up(taken)
         watch = Stopwatch()
         self._cycles += 1
-        measured = watch.policy(policy) if self._cycles % EVERY == 1 else policy
+        measured = watch.policy(policy) if self._cycles % EVERY == 0 else policy
         with watch.running():
             outcome = course.cycle(measured, now, watch.actions())
         self._metrics.measured(watch)

@@ -90,16 +90,17 @@ def planned(view: View, decisions: Sequence[Decision], epoch: int, now: Instant)
             Share(
                 job=job,
                 quotas=frozenset(quotas[job] | {one.quota for one in binds[job] if one.quota in written}),
-                evictions=tuple(_pod(view, one, world.jobs[job]) for one in evictions[job]),
-                binds=tuple(_pod(view, one, world.jobs[job]) for one in binds[job]),
-                quorum=_quorum(world, world.jobs[job], binds[job]),
+                evictions=tuple(_pod(view, world, one, world.jobs[job]) for one in evictions[job]),
+                binds=tuple(_pod(view, world, one, world.jobs[job]) for one in binds[job]),
+                quorum=quorum(world, world.jobs[job], binds[job]),
             )
             for job in dict.fromkeys([*evictions, *binds])
         ),
     )
 
 
-def _quorum(world: World, job: Job, binds: Sequence[BindTask]) -> Quorum:
+def quorum(world: World, job: Job, binds: Sequence[BindTask]) -> Quorum:
+    """How many of these Bindings of a job must be sent together, or none."""
     placed = [task.role for id_ in job.tasks if (task := world.tasks[id_]).placed]
     coming = {one.task: world.tasks[one.task].role for one in binds}
     least = []
@@ -122,8 +123,8 @@ def _quota(view: View, world: World, write: WriteQuota, epoch: int, now: Instant
     return Step(decision=write, resource=QUOTAS, key=key, job=None, write=request, event=event)
 
 
-def _pod(view: View, decision: BindTask | EvictTask, job: Job) -> Step:
-    task = view.course.world.tasks[decision.task]
+def _pod(view: View, world: World, decision: BindTask | EvictTask, job: Job) -> Step:
+    task = world.tasks[decision.task]
     key = Key("Pod", task.namespace, task.name)
     identity = view.identities[key]
     match decision:

@@ -27,6 +27,7 @@ from sky_core.members import OPEN
 from sky_core.model import SECOND, Duration, Instant, Job, JobId
 from sky_core.policy import Policy, reconcile
 from sky_core.reasons import Code, Rung, Verdict
+from sky_core.world import World
 from sky_scheduler.events import Event
 from sky_scheduler.view import View
 from sky_shell.resources import JOB_QUEUES, POD_GROUPS, PODS, QUEUES, Resource
@@ -75,7 +76,7 @@ class Reporting:
                 continue
             self._looked[id_] = mark = (job, verdict.rung, codes(verdict))
             if before is None or before[0] is not job or before[1:] != mark[1:] or id_ in again:
-                reports[id_] = tuple(_of_job(view, job, verdict, now))
+                reports[id_] = tuple(_of_job(view, world, job, verdict, now))
         reports.update((gone, ()) for gone in looked if gone not in world.jobs)
         changed = view.revision != self._counted and now >= self._count_at
         if changed or any(isinstance(subject, Key) for subject in again):
@@ -84,12 +85,11 @@ class Reporting:
         return reports
 
 
-def _of_job(view: View, job: Job, verdict: Verdict, now: Instant) -> Iterator[Report]:
-    world, course = view.course.world, view.course
+def _of_job(view: View, world: World, job: Job, verdict: Verdict, now: Instant) -> Iterator[Report]:
     key = Key("PodGroup", job.namespace, job.name)
     grouped = job.grouped and key in view.statuses
     if grouped:
-        attempt = course.memory.attempts.get(job.id)
+        attempt = view.course.memory.attempts.get(job.id)
         old = view.statuses[key]
         new = pod_group_status(
             status.phase(world, job, verdict),

@@ -1,6 +1,7 @@
 """A desk with a watch over the cluster: what a leader and who waits to be one have in common."""
 
 import faulthandler
+import gc
 from collections.abc import Awaitable, Callable
 from functools import partial
 from random import Random
@@ -69,7 +70,7 @@ class Station:
         """Let the desk do something, apart from the trio loop."""
         async with self._busy:
             self._began = trio.current_time()
-            result: T = await self._run_sync(partial(function, *arguments))
+            result: T = await self._run_sync(partial(_uncollected, partial(function, *arguments)))
             self._began = None
             return result
 
@@ -97,6 +98,8 @@ class Station:
             if stop.is_set():
                 return False
         await self.catch_up()
+        gc.collect()
+        gc.freeze()  # what is known of a cluster mostly stays, and is large to look through
         return True
 
     async def take_up(self, wanted: Configured) -> bool:
@@ -106,3 +109,14 @@ class Station:
             self.watching.start_over()
         await self.do(self.desk.start_over if anew else self.desk.adopt, wanted)
         return anew
+
+
+def _uncollected(function: Callable[[], T]) -> T:
+    """Call it with the garbage collector off: a cycle makes many objects and no garbage that could not wait."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return function()
+    finally:
+        if was_on:
+            gc.enable()

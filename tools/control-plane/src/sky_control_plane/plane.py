@@ -145,6 +145,7 @@ class ControlPlane:
         *,
         user: str = ADMIN.name,
         content_type: str = "application/json",
+        accept: str = "application/json",
     ) -> Answer:
         """What the API server answers, whatever its status.
 
@@ -154,7 +155,7 @@ class ControlPlane:
         asked = urllib.request.Request(  # noqa: S310 - the address is ours
             self.url + path,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self.token(user)}", "Content-Type": content_type},
+            headers={"Authorization": f"Bearer {self.token(user)}", "Content-Type": content_type, "Accept": accept},
             method=method,
         )
         trusted = ssl.create_default_context(cafile=str(self.certificate))

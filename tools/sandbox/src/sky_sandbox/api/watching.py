@@ -71,14 +71,15 @@ class Watch:
         """The lines to send now, with their ends."""
         if self.ended or self.silent or self.broken:
             return []
-        lines = self._initial(now) if self._first else []
+        begins = self._first
+        lines = self._initial(now) if begins else []
         if self._version < self._table.floor:
             message = f"too old resource version: {self._version} ({self._table.floor})"
             lines.append(_line("ERROR", msgspec.json.encode(expired(message).to_object())))
             self.close()
             return lines
         for change in self._table.since(self._version):
-            self._heard = True
+            self._heard = not begins
             if line := self._line(change, now):
                 lines.append(line)
         self._version = max(self._version, self._storage.version)

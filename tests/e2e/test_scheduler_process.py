@@ -1,0 +1,128 @@
+"""The scheduler as it is deployed: its own process, its own account, a real API server, KWOK for kubelets."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sky_control_plane import ControlPlane, service_account
+
+FINISH_AFTER = "sandbox.scheduling.infini-ai.com/finish-after"
+SCHEDULER = service_account("sky-system", "sky-scheduler").name
+GROUP = "scheduling.infini-ai.com"
+OURS = f"{GROUP}/v1alpha1"
+GPU = "nvidia.com/gpu"
+Object = dict[str, Any]
+
+NODE = {"cpu": "64", "memory": "512Gi", "pods": "110", GPU: "8"}
+
+
+def named(api_version: str, kind: str, name: str, **fields: Any) -> Object:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, **fields}
+
+
+def job(name: str, count: int) -> Object:
+    asks = {"requests": {GPU: "4"}, "limits": {GPU: "4"}}
+    pod = {
+        "metadata": {"annotations": {"scheduling.k8s.io/group-name": name, FINISH_AFTER: "1s"}},
+        "spec": {
+            "schedulerName": "sky-scheduler",
+            "restartPolicy": "Never",
+            "containers": [{"name": "main", "image": "image", "resources": asks}],
+        },
+    }
+    spec = {"completions": count, "parallelism": count, "completionMode": "Indexed", "template": pod}
+    return named("batch/v1", "Job", name, spec=spec)
+
+
+class Running:
+    """A scheduler process, and what it said."""
+
+    def __init__(self, plane: ControlPlane, log: Path) -> None:
+        command = [sys.executable, "-m", "sky_scheduler", "--kubeconfig", str(plane.kubeconfig(SCHEDULER))]
+        self.log = log.open("wb")
+        self.process = subprocess.Popen([*command, "--bind", "127.0.0.1:0"], stderr=self.log)
+
+    def said(self) -> str:
+        return Path(self.log.name).read_text()
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(15)
+
+
+@pytest.fixture
+def scheduler(plane: ControlPlane, tmp_path: Path) -> Iterator[Running]:
+    running = Running(plane, tmp_path / "scheduler.log")
+    yield running
+    running.process.kill()
+    running.process.wait()
+    running.log.close()
+
+
+@pytest.fixture(scope="module")
+def machines(plane: ControlPlane) -> Iterator[ControlPlane]:
+    nodes = [named("v1", "Node", f"n{i}", status={"allocatable": NODE, "capacity": NODE}) for i in range(2)]
+    quotas = [named(OURS, "Quota", f"q{i}", spec={"request": {GPU: "8"}}) for i in range(2)]
+    items = [*nodes, *quotas, named(OURS, "Queue", "default", spec={})]
+    done = plane.kubectl("apply", "-f", "-", manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert done.returncode == 0, done.stderr
+    yield plane
+    plane.kubectl("delete", "node,quotas.scheduling.infini-ai.com,queues.scheduling.infini-ai.com", "--all")
+
+
+def test_a_job_of_indexed_pods_runs_from_apply_to_complete(machines: ControlPlane, scheduler: Running) -> None:
+    plane = machines
+    items = [named(OURS, "PodGroup", "train", spec={"minMember": 4}), job("train", 4)]
+    done = plane.kubectl("apply", "-f", "-", manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    assert done.returncode == 0, done.stderr
+    done = plane.kubectl("wait", "--for=condition=complete", "job/train", "--timeout=50s")
+    assert done.returncode == 0, done.stderr + scheduler.said()
+    plane.wait_until(lambda: status_of(plane, "podgroups", "default/train").get("phase") == "Completed", 20)
+    plane.wait_until(lambda: all(status_of(plane, "quotas", f"q{i}")["phase"] == "QuotaEmpty" for i in range(2)), 20)
+    told = plane.kubectl("get", "events", "-o", "jsonpath={range .items[*]}{.reason} {end}").stdout.split()
+    assert {"Scheduled", "QuotaBound", "QuotaReleased"} <= set(told)
+    wait_for_renewals(plane, 4)  # queues are counted every 5 s
+    before = len(writes(plane))
+    wait_for_renewals(plane, 4)
+    assert [event["requestURI"] for event in writes(plane)[before:]] == []
+    refused = [event for event in writes(plane) if event["responseStatus"]["code"] >= 400]
+    assert [event["requestURI"] for event in refused] == []
+    assert scheduler.end(signal.SIGTERM) == 0
+
+
+def status_of(plane: ControlPlane, plural: str, name: str) -> Object:
+    namespace, _, name = name.rpartition("/")
+    within = f"namespaces/{namespace}/" if namespace else ""
+    found: Object = plane.request("GET", f"/apis/{OURS}/{within}{plural}/{name}").body.get("status", {})
+    return found
+
+
+def asked(plane: ControlPlane) -> list[Object]:
+    """What the scheduler has asked of the server, but to read."""
+    return [
+        event
+        for event in plane.audit()
+        if event["user"]["username"] == SCHEDULER
+        and event["verb"] not in ("get", "list", "watch")
+        and event["stage"] == "ResponseComplete"
+    ]
+
+
+def wait_for_renewals(plane: ControlPlane, count: int) -> None:
+    """Let a scheduler that leads go on for a while."""
+
+    def renewals() -> int:
+        return sum(event["objectRef"]["resource"] == "leases" for event in asked(plane))
+
+    enough = renewals() + count
+    plane.wait_until(lambda: renewals() >= enough, 30)
+
+
+def writes(plane: ControlPlane) -> list[Object]:
+    return [event for event in asked(plane) if event["objectRef"]["resource"] != "leases"]
