@@ -137,6 +137,7 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
 
     `sieve` gives, for parcels that are simple enough, the quick form of a plugin's select and predicate: True where
     every node passes but for room, None where it can't tell. A plugin without one is asked about every node.
+    `order_spans`: its score of a node depends on what other nodes hold.
     """
 
     select: ParcelNode | None = None
@@ -146,6 +147,7 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
     batch_order: Callable[[Parcel, Node, Field], int] | None = None
     best: Callable[[Parcel, Sequence[Node]], NodeName | None] | None = None
     sieve: Callable[[Parcel], Sieve | Literal[True] | None] | None = None
+    order_spans: bool = False
 
 
 class TN(msgspec.Struct, frozen=True, kw_only=True):
@@ -223,7 +225,7 @@ def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., A
     for bundle in _BUNDLES:
         part = getattr(functions, bundle)
         for field in part.__struct_fields__:
-            if field != "sieve" and (function := getattr(part, field)) is not None:
+            if field not in ("sieve", "order_spans") and (function := getattr(part, field)) is not None:
                 yield bundle, field, f"{bundle}.{_camel(field)}", function
     for field in functions.__struct_fields__[len(_BUNDLES) :]:
         if (function := getattr(functions, field)) is not None:

@@ -79,6 +79,7 @@ class Points:
         """Nothing is open yet."""
         self._policy = policy
         self._functions: dict[str, dict[str, Callable[..., Any]]] = {}
+        self.order_spans = False
         self._sieves: dict[str, Callable[[Parcel], Sieve | Literal[True] | None] | None] = {}
         self._bound: dict[str, Callable[..., Any]] = {}
 
@@ -88,6 +89,7 @@ class Points:
             functions = enabled.open(context)
             self._functions[enabled.plugin.name] = registered(functions)
             self._sieves[enabled.plugin.name] = functions.qn.sieve
+            self.order_spans |= functions.qn.order_spans
 
     def names(self, point: str) -> tuple[str, ...]:
         """The plugins that are asked at a point."""

@@ -186,10 +186,10 @@ class Classes:
 
     @cached_property
     def _plain(self) -> bool:
-        """Whether no preference of a node, and no pick of another plugin, needs all candidates side by side."""
+        """Whether no preference of a node, no score and no pick of a plugin needs all candidates side by side."""
         nodes = self._world.nodes.values()
         shunned = any(taint.effect is Effect.PREFER_NO_SCHEDULE for node in nodes for taint in node.taints)
-        return not shunned and set(self._points.names("qn.best")) <= {"topology"}
+        return not (shunned or self._points.order_spans) and set(self._points.names("qn.best")) <= {"topology"}
 
     @cached_property
     def _lent(self) -> bool:

@@ -75,7 +75,7 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
         return None if known or not required else Reason(Code.TOPOLOGY_UNKNOWN)
 
     return Functions(
-        qn=QN(predicate=predicate, order=score, best=best, sieve=_sieve),
+        qn=QN(predicate=predicate, order=score, best=best, sieve=_sieve, order_spans=order[:1] == ["continuity"]),
         tn=TN(predicate=direct),
         predicate_zone=predicate_zone,
         quota_allocate=gate,
