@@ -60,6 +60,20 @@ def test_the_time_counts_from_the_write_that_ends_the_claim() -> None:
     assert tale.bound["next"] == ended_in + 60 + 1  # reservation-gc ends the next one's back-off
 
 
+def test_an_expired_place_is_ignored_at_once_though_nobody_has_collected_it() -> None:
+    stage = Stage(node("n0"), quota("q", cards(8)), pod("w", cards(8), notes={"reservation-ttl": "10s"}))
+    stage.cycle()
+    stage.cluster.delete(Key("Pod", "default", "w"))
+    stage.clear()
+    stage.cycle(9)
+    assert stage.cluster.world.quotas[QuotaName("q")].node == "n0"
+    stage.cycle(3)
+    assert stage.cluster.world.quotas[QuotaName("q")].node is None
+    stage.cluster.apply(pod("next", cards(8)))
+    stage.cycle()
+    assert stage.place("next") == "n0"
+
+
 def test_a_ttl_is_cut_to_the_longest_that_is_allowed() -> None:
     stage = Stage(node("n0"), quota("q", cards(8)), pod("w", cards(8), notes={"reservation-ttl": "10h"}))
     stage.cycle()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sky_core.testing.objects import Object, pod
+from sky_core.testing.objects import Object, budget, pod
 from sky_core.testing.stories import Stage, cards, fixed, gang, spot, spot_node
 
 CLAIMANT = pod("w", cards(8))
@@ -83,6 +83,22 @@ def test_a_second_choice_of_victims_is_waited_for_as_long_as_the_first() -> None
     assert stage.claims("q") == ["w"]
     stage.cycle()
     assert "EvictionBlocked" in stage.codes(W)
+
+
+def test_who_may_not_be_evicted_after_all_is_evicted_as_soon_as_it_may_and_nobody_in_its_place() -> None:
+    guarded = [spot(f"g{i}", 2, on="n0", metadata={"labels": {"app": "guarded"}}) for i in range(2)]
+    dearer = [spot(f"s{i}", 2, on="n0", priority=5) for i in range(2)]
+    stage = Stage(spot_node("n0"), fixed("q", 4, "n0"), *guarded, *dearer, pod("w", cards(4)))
+    stage.cycle(meanwhile=(budget("b", {"app": "guarded"}, maxUnavailable=1),))
+    assert len(stage.evicted) == 1
+    stage.cycle(5)
+    assert len(stage.evicted) == 1
+    stage.cluster.apply(budget("b", {"app": "guarded"}, maxUnavailable=2))
+    stage.cycle()
+    assert sorted(stage.evicted) == ["g0", "g1"]
+    stage.clear()
+    stage.cycle()
+    assert stage.place("w") == "n0"
 
 
 def test_a_gang_waits_on_all_its_nodes_and_holds_what_is_free_already() -> None:

@@ -25,7 +25,8 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     `wait` is how long it backs off from `at`. `openings` are the world's counts then, in the order of `Topic`, and
     `version` the job's own: what has moved since may cut the wait short. `refused`: quota shapes that found no node.
-    `waiting_since`: since when the job waits for a single zone; `room_until`: to when for room that is being made.
+    `waiting_since`: since when the job waits for a single zone; `room_until`: to when for room that is being made by
+    evicting `victims`.
     """
 
     verdict: Verdict
@@ -36,6 +37,7 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     refused: frozenset[QuotaShape] = frozenset()
     waiting_since: Instant | None = None
     room_until: Instant | None = None
+    victims: frozenset[TaskId] = frozenset()
 
     @property
     def next(self) -> Instant:

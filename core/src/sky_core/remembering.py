@@ -84,6 +84,7 @@ def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
         refused=frozenset(standing.refused),
         waiting_since=since,
         room_until=standing.room_until,
+        victims=standing.victims,
     )
 
 

@@ -13,8 +13,8 @@ class Standing:
     `going`: it takes part and has not been refused. `area`: where hop 1 has confined its cards. `layout`: the seats
     that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `waits_for_zone`: its patience
     for a single zone has not ended. `short_of_room`: nothing but room on its nodes kept it from being bound;
-    `waits_for_room`: that room is being made, and waited for at most to `room_until`. `turned_away`: its members that a
-    node refused for something else.
+    `waits_for_room`: that room is being made by the eviction of `victims`, and waited for at most to `room_until`.
+    `turned_away`: its members that a node refused for something else.
     """
 
     __slots__ = (
@@ -27,6 +27,7 @@ class Standing:
         "rung",
         "short_of_room",
         "turned_away",
+        "victims",
         "waits_for_room",
         "waits_for_zone",
     )
@@ -43,6 +44,7 @@ class Standing:
         self.short_of_room = False
         self.waits_for_room = False
         self.room_until: Instant | None = None
+        self.victims: frozenset[TaskId] = frozenset()
         self.turned_away: tuple[TaskId, ...] = ()
 
     def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:

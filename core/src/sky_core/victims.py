@@ -1,6 +1,6 @@
 """Who may be evicted now, and from which nodes: what reclaim and its predictions share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from sky_core.eviction import Candidates, Choice, Pricing, freed
 from sky_core.model import Budget, Instant, NodeName, Pool, Task, TaskId
@@ -85,13 +85,13 @@ class Victims:
         alive = (TaskState.BOUND, TaskState.RUNNING)
         return [t for t in tasks if t.shape.spot is not None and t.job is not None and t.state in alive]
 
-    def choose(self, node: NodeName, short: Resources) -> Choice | None:
-        """The cheapest evictions that free what is short on a node; None where nothing helps.
+    def choose(self, node: NodeName, short: Resources, among: Container[TaskId] | None = None) -> Choice | None:
+        """The cheapest evictions (`among` these alone) that free what is short on a node; None where nothing helps.
 
         Where budgets do not let the cheapest go together, of those that share one the largest are tried.
         """
         candidates = Candidates(self._world, self._world.books[node], self._cards, self._pricing, self._now)
-        tasks = [task for task in self.evictable(node) if _helps(task, short)]
+        tasks = [t for t in self.evictable(node) if _helps(t, short) and (among is None or t.id in among)]
         choice = candidates.choose(tasks, short, self.allows)
         if choice is None and self._world.budgets:
             together = self._together(tasks, lambda task: sum(freed(task, short).units.values()))

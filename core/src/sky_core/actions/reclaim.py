@@ -9,14 +9,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from sky_core.decisions import Certificate
 from sky_core.eviction import Choice
-from sky_core.model import SECOND, Duration, Instant, Job, NodeName, Task
+from sky_core.model import SECOND, Duration, Instant, Job, NodeName, Task, TaskId
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.resources import NOTHING, Resources
 from sky_core.room import may_evict
 from sky_core.session import Session
+from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.topology import home
 
@@ -63,16 +65,30 @@ def _wait_on(session: Session, job: Job) -> None:
         return
     last = session.memory.attempts.get(job.id)
     until = last.room_until if last is not None else None
-    if until is None or session.now < until:
-        _wait(session, job, shortages, until)
-    else:
+    if until is not None and session.now >= until:
         _block(session, job, shortages[0])
         session.give_back_all(job)
+        return
+    victims = last.victims if last is not None else frozenset()
+    _repeat(session, job, shortages, victims)
+    _wait(session, job, shortages, until, victims)
+
+
+def _repeat(session: Session, job: Job, shortages: Sequence[Shortage], victims: frozenset[TaskId]) -> None:
+    """Evict those of the chosen again whom the API server let stay: what the others leave is not enough."""
+    with session.trial() as trial:
+        for shortage in shortages:
+            coming = replace(shortage, room=shortage.room + _load(_leaving(session, shortage.node)))
+            choice = session.victims.choose(shortage.node, coming.lacking, victims) if coming.lacking else None
+            if choice is not None:
+                _evict(session, trial, job, coming, choice)
+        trial.commit()
 
 
 def _make_room(session: Session, job: Job) -> None:
     """Evict on all nodes that are short, or on none; then wait."""
     shortages = _shortages(session, job)
+    victims: set[TaskId] = set()
     with session.trial() as trial:
         for shortage in shortages:
             if not shortage.lacking:
@@ -81,13 +97,11 @@ def _make_room(session: Session, job: Job) -> None:
             if choice is None:
                 _block(session, job, shortage)
                 return
-            certificate = _certificate(job, shortage, choice)
-            for victim in choice.victims:
-                trial.evict(victim, certificate)
-                session.victims.note(victim)
+            _evict(session, trial, job, shortage, choice)
+            victims.update(victim.id for victim in choice.victims)
         trial.commit()
     if shortages:
-        _wait(session, job, shortages, None)
+        _wait(session, job, shortages, None, frozenset(victims))
 
 
 def _shortages(session: Session, job: Job) -> list[Shortage]:
@@ -117,10 +131,10 @@ def _releasing(session: Session, node: NodeName) -> list[Task]:
     return [task for task in on_node if task.state is TaskState.RELEASING]
 
 
-def _leaving(session: Session, node: NodeName) -> bool:
-    """Whether spot pods are on their way out that were told to go in an earlier cycle."""
+def _leaving(session: Session, node: NodeName) -> list[Task]:
+    """The spot pods on their way out of a node that were told to go in an earlier cycle."""
     releasing = _releasing(session, node)
-    return any(task.shape.spot is not None and task.id not in session.certificates for task in releasing)
+    return [task for task in releasing if task.shape.spot is not None and task.id not in session.certificates]
 
 
 def _choice(session: Session, job: Job, shortage: Shortage) -> Choice | None:
@@ -131,8 +145,8 @@ def _choice(session: Session, job: Job, shortage: Shortage) -> Choice | None:
     return session.victims.choose(shortage.node, shortage.lacking)
 
 
-def _certificate(job: Job, shortage: Shortage, choice: Choice) -> Certificate:
-    return Certificate(
+def _evict(session: Session, trial: Statement, job: Job, shortage: Shortage, choice: Choice) -> None:
+    certificate = Certificate(
         claimant=job.id,
         node=shortage.node,
         needed=shortage.load,
@@ -141,11 +155,17 @@ def _certificate(job: Job, shortage: Shortage, choice: Choice) -> Certificate:
         cost=choice.cost,
         alone=choice.alone,
     )
+    for victim in choice.victims:
+        trial.evict(victim, certificate)
+        session.victims.note(victim)
 
 
-def _wait(session: Session, job: Job, shortages: Sequence[Shortage], until: Instant | None) -> None:
+def _wait(
+    session: Session, job: Job, shortages: Sequence[Shortage], until: Instant | None, victims: frozenset[TaskId]
+) -> None:
     """Keep the claims and wait for the room; `until` as long as before, None: as long as those who go may take."""
     standing = session.standing(job.id)
+    standing.victims = victims
     releasing = (task for shortage in shortages for task in _releasing(session, shortage.node))
     grace = max((task.grace for task in releasing), default=Duration(0))
     standing.room_until = until or Instant(session.now + grace + PATIENCE)

@@ -31,5 +31,7 @@ def _release_empty(session: Session) -> None:
             kept = any(reservation.expires > session.now for reservation in quota.reservations)
             held = quota.claims or kept or quota.spec.static_node
             if quota.node is not None and not (held or quota.pending):
+                if quota.reservations:
+                    trial.set_reservations(name, ())  # all expired: else the quota is nobody's until they are collected
                 trial.release_quota(name)
         trial.commit()

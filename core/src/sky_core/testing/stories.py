@@ -101,13 +101,18 @@ class Stage:
         self.evicted: list[str] = []
         self._scheduler = Scheduler(policy)
 
-    def cycle(self, count: int = 1) -> None:
-        """Run so many cycles; what was decided is carried out, and bound pods run."""
+    def cycle(self, count: int = 1, meanwhile: tuple[Object, ...] = ()) -> None:
+        """Run so many cycles; what was decided is carried out, and bound pods run.
+
+        `meanwhile` is applied after each decision, before it is carried out.
+        """
         for _ in range(count):
             self.cluster.step += 1
             outcome = self._scheduler.decide(self.cluster)
+            for each in meanwhile:
+                self.cluster.apply(each)
             _, evictions, _ = self._scheduler.perform(self.cluster, outcome)
-            self.evicted += [_short(eviction.pod) for eviction in evictions]
+            self.evicted += [_short(eviction.pod) for eviction in evictions if eviction.result == "ok"]
             self.cluster.start_pods()
             self._scheduler.tell(self.cluster, outcome)
             self.cluster.now = Instant(self.cluster.now + SECOND)
