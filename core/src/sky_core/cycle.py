@@ -50,7 +50,7 @@ def schedule(
     now: Instant,
     *,
     survey: MakeSurvey = Classes,
-    shelves: Callable[[World], Shelving] = Shelves,
+    shelves: Callable[[World, Instant], Shelving] = Shelves,
     actions: Mapping[str, Action] = ACTIONS,
 ) -> tuple[Outcome, Memory]:
     """Decide one cycle. A pure function: the same inputs give the same outcome, byte for byte.

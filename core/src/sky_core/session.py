@@ -52,7 +52,7 @@ class Session:
         policy: Policy,
         now: Instant,
         make_survey: MakeSurvey,
-        make_shelves: Callable[[World], Shelving],
+        make_shelves: Callable[[World, Instant], Shelving],
         certificates: dict[TaskId, Certificate],
     ) -> None:
         """Open every plugin on the world as it stands. `certificates` belong to the cycle's own statement."""
@@ -110,7 +110,7 @@ class Session:
     def shelves(self) -> Shelving:
         """The quotas, sorted when hop 1 first asks."""
         if self._shelves is None:
-            self._shelves = self._make_shelves(self.world)
+            self._shelves = self._make_shelves(self.world, self.now)
         return self._shelves
 
     @property

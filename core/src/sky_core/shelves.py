@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Protocol
 
-from sky_core.model import QueueName, Quota, QuotaName, QuotaSpec, Shape
+from sky_core.model import Instant, QueueName, Quota, QuotaName, QuotaSpec, Shape
 from sky_core.resources import Resources
 from sky_core.world import World
 
@@ -55,7 +55,7 @@ class Shelving(Protocol):
 class Shelves:
     """All quotas of a session, by the queues that may use them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, now: Instant) -> None:
         """Sort every quota onto its shelf, or among those that are asked one by one."""
         self._world = world
         self._cursor: dict[int, int] = {}
@@ -68,7 +68,7 @@ class Shelves:
         for quota in sorted((quota for quota in world.quotas.values() if not quota.pending), key=lambda q: q.order):
             spec = quota.spec
             queues = dict.fromkeys((spec.queue, *spec.shared_queues))
-            if quota.node is not None or spec.static_node is not None or quota.reservations:
+            if quota.node is not None or spec.static_node is not None or quota.keeps_place(now):
                 full = not any(amount > 0 for amount in (quota.capacity - quota.claimed).units.values())
                 for queue in queues:
                     self._homes[queue].append(quota.name)

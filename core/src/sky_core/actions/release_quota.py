@@ -28,10 +28,7 @@ def _release_empty(session: Session) -> None:
     with session.trial() as trial:
         for name in session.bound_quotas():
             quota = world.quotas[name]
-            kept = any(reservation.expires > session.now for reservation in quota.reservations)
-            held = quota.claims or kept or quota.spec.static_node
+            held = quota.claims or quota.keeps_place(session.now) or quota.spec.static_node
             if quota.node is not None and not (held or quota.pending):
-                if quota.reservations:
-                    trial.set_reservations(name, ())  # all expired: else the quota is nobody's until they are collected
                 trial.release_quota(name)
         trial.commit()

@@ -103,6 +103,10 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         more = {name: claimed[name] for name in BY_NODE if name in claimed and name not in named}
         return self.spec.request + Resources(more) if more else self.spec.request
 
+    def keeps_place(self, now: Instant) -> bool:
+        """Whether any reservation is live."""
+        return any(reservation.expires > now for reservation in self.reservations)
+
     def held(self, now: Instant) -> Resources:
         """What live reservations keep."""
         total = NOTHING

@@ -111,22 +111,23 @@ class Naive:
 class NaiveShelves:
     """A `Shelving` that looks through all quotas each time."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, now: Instant) -> None:
         """Only the numbers of shelves are kept, by which a job counts what it took of each, and their order."""
         self._world = world
+        self._now = now
         quotas = sorted(world.quotas.values(), key=lambda quota: quota.order)
-        shapes = dict.fromkeys((quota.spec, quota.shadow) for quota in quotas if not _has_place(quota))
+        shapes = dict.fromkeys((quota.spec, quota.shadow) for quota in quotas if not _has_place(quota, self._now))
         self._numbers = {shape: number for number, shape in enumerate(shapes)}
 
     def homes(self, queue: QueueName, _request: Resources) -> list[QuotaName]:
         """Those that have a place, or will."""
-        return [quota.name for quota in self._usable(queue) if _has_place(quota)]
+        return [quota.name for quota in self._usable(queue) if _has_place(quota, self._now)]
 
     def free(self, queue: QueueName) -> list[Shelf]:
         """Those that nobody holds, together where they are of one shape."""
         shelves: dict[int, Shelf] = {}
         for quota in self._usable(queue):
-            if _has_place(quota) or quota.claims:
+            if _has_place(quota, self._now) or quota.claims:
                 continue
             number = self._numbers.setdefault((quota.spec, quota.shadow), len(self._numbers))
             shelves.setdefault(number, Shelf(number, quota.spec, quota.shadow)).names.append(quota.name)
@@ -135,12 +136,12 @@ class NaiveShelves:
     def head(self, shelf: Shelf) -> Quota | None:
         """The first that is free still."""
         quotas = (self._world.quotas[name] for name in shelf.names)
-        return next((quota for quota in quotas if not _has_place(quota) and not quota.claims), None)
+        return next((quota for quota in quotas if not _has_place(quota, self._now) and not quota.claims), None)
 
     def left(self, shelf: Shelf) -> int:
         """How many are free still."""
         quotas = (self._world.quotas[name] for name in shelf.names)
-        return sum(not _has_place(quota) and not quota.claims for quota in quotas)
+        return sum(not _has_place(quota, self._now) and not quota.claims for quota in quotas)
 
     def suits(self, _shelf: Shelf, _shape: Shape, ask: Callable[[], bool]) -> bool:
         """Asked each time."""
@@ -154,8 +155,8 @@ class NaiveShelves:
         return [quota for quota in quotas if queue == quota.spec.queue or queue in quota.spec.shared_queues]
 
 
-def _has_place(quota: Quota) -> bool:
-    return quota.node is not None or quota.spec.static_node is not None or bool(quota.reservations)
+def _has_place(quota: Quota, now: Instant) -> bool:
+    return quota.node is not None or quota.spec.static_node is not None or quota.keeps_place(now)
 
 
 def _inside(node: Node, area: Area) -> bool:
