@@ -72,6 +72,12 @@ CASES: dict[str, tuple[Task, tuple[Machine, ...], list[Task], str]] = {
         web("a1 x1"),
         "a x",
     ),
+    "nor does it count with one of two keys, though the other's selector counts nobody": (
+        pod(evenly(), evenly(HOST, selector=EVERYTHING)),
+        (A, X, node("n", labels={ZONE: "z1"})),
+        web("n3"),
+        "a x",
+    ),
     "too few domains: the emptiest counts as empty": (pod(evenly(min_domains=3)), FOUR, web("a1 x1"), NONE),
     "too few domains, and room under the skew": (pod(evenly(skew=2, min_domains=3)), FOUR, web("a1 x1"), "a b x y"),
     "domains enough": (pod(evenly(min_domains=2)), FOUR, web("a1 x1"), "a b x y"),

@@ -100,13 +100,13 @@ def _domains(world: World, shape: Shape, constraints: Sequence[Spread]) -> dict[
 
 
 def _counted(shape: Shape, constraints: Sequence[Spread]) -> Callable[[Task, Node], Iterable[Spread]]:
-    """A selector without requirements counts nobody, as in kube-scheduler."""
-    constraints = [constraint for constraint in constraints if constraint.selector.requirements]
+    """A selector without requirements counts nobody, as in kube-scheduler; its key is needed all the same."""
+    counting = [constraint for constraint in constraints if constraint.selector.requirements]
 
     def counted(task: Task, node: Node) -> Iterable[Spread]:
         if task.namespace != shape.namespace or task.state is TaskState.RELEASING:
             return ()
-        matching = [constraint for constraint in constraints if constraint.selector.matches(task.labels)]
+        matching = [constraint for constraint in counting if constraint.selector.matches(task.labels)]
         if not matching or not _has_keys(constraints, node):
             return ()
         return [constraint for constraint in matching if _includes(shape, constraint, node)]
