@@ -1,6 +1,7 @@
 """The real control plane, one for all tests that ask for it."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -24,12 +25,12 @@ def binaries(pytestconfig: pytest.Config) -> Binaries:
         pytest.skip(str(reason))
 
 
-@pytest.fixture(scope="session")
-def plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+@contextmanager
+def furnished(binaries: Binaries, folder: Path) -> Iterator[ControlPlane]:
     """With our kinds and the scheduler's account, roles and fence; the scheduler itself is not started."""
-    with ControlPlane(binaries, tmp_path_factory.mktemp("plane"), users=[SCHEDULER, OUTSIDER]) as started:
-        for folder in ("deploy/crds", "deploy/base/scheduler"):
-            done = started.kubectl("apply", "-k", str(ROOT / folder))
+    with ControlPlane(binaries, folder, users=[SCHEDULER, OUTSIDER]) as started:
+        for part in ("deploy/crds", "deploy/base/scheduler"):
+            done = started.kubectl("apply", "-k", str(ROOT / part))
             assert done.returncode == 0, done.stderr
         done = started.kubectl("wait", "--for=condition=established", "crd", "--all", "--timeout=30s")
         assert done.returncode == 0, done.stderr
@@ -38,4 +39,17 @@ def plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Itera
                 partial(started.serves, f"/apis/{crds.GROUP}/{crds.VERSION}/{kind.plural}")
             )  # 429 at first
         started.kubectl("get", "quotas")  # a kind that kubectl misses; `quota` it would find in the list that it keeps
+        yield started
+
+
+@pytest.fixture(scope="session")
+def plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    with furnished(binaries, tmp_path_factory.mktemp("plane")) as started:
+        yield started
+
+
+@pytest.fixture
+def own_plane(binaries: Binaries, tmp_path: Path) -> Iterator[ControlPlane]:
+    """For a test that counts what is on the server, or leaves a leader's lease behind."""
+    with furnished(binaries, tmp_path / "plane") as started:
         yield started

@@ -57,23 +57,23 @@ class Running:
 
 
 @pytest.fixture
-def scheduler(plane: ControlPlane, tmp_path: Path) -> Iterator[Running]:
-    running = Running(plane, tmp_path / "scheduler.log")
+def scheduler(own_plane: ControlPlane, tmp_path: Path) -> Iterator[Running]:
+    running = Running(own_plane, tmp_path / "scheduler.log")
     yield running
     running.process.kill()
     running.process.wait()
     running.log.close()
 
 
-@pytest.fixture(scope="module")
-def machines(plane: ControlPlane) -> Iterator[ControlPlane]:
+@pytest.fixture
+def machines(own_plane: ControlPlane) -> ControlPlane:
     nodes = [named("v1", "Node", f"n{i}", status={"allocatable": NODE, "capacity": NODE}) for i in range(2)]
     quotas = [named(OURS, "Quota", f"q{i}", spec={"request": {GPU: "8"}}) for i in range(2)]
     items = [*nodes, *quotas, named(OURS, "Queue", "default", spec={})]
-    done = plane.kubectl("apply", "-f", "-", manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    many = json.dumps({"apiVersion": "v1", "kind": "List", "items": items})
+    done = own_plane.kubectl("apply", "-f", "-", manifest=many)
     assert done.returncode == 0, done.stderr
-    yield plane
-    plane.kubectl("delete", "node,quotas.scheduling.infini-ai.com,queues.scheduling.infini-ai.com", "--all")
+    return own_plane
 
 
 def test_a_job_of_indexed_pods_runs_from_apply_to_complete(machines: ControlPlane, scheduler: Running) -> None:
