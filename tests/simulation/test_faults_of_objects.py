@@ -156,7 +156,12 @@ async def test_f41_a_member_that_is_refused_for_ever_holds_no_place_against_othe
     sandbox.faults.add(Fault(resource=BINDING, name="w-2", status=403, times=None))
     player = stage.scheduler()
     await stage.apply(*machines(3), group("w", 3), *(pod(f"w-{i}", ALL, group="w") for i in range(3)))
+
+    async def told_why() -> bool:
+        return "reasons" in (await stage.get("PodGroup", "w")).get("status", {})
+
     await trio.sleep(3.5)
+    await stage.until(told_why, seconds=5)
     assert [bool(name) for name in await stage.nodes_of("w-0", "w-1", "w-2")] == [True, True, False]
     assert player.metric("sky_decisions_total", kind="BindTask", result="forbidden") == 3
     status = (await stage.get("PodGroup", "w"))["status"]
