@@ -34,17 +34,20 @@ def job_queue_status(report: JobQueueStatus) -> dict[str, Any]:
     return {**counts, "allocated": render_all(report.allocated)}
 
 
-def queue_status(report: QueueStatus) -> dict[str, Any]:
-    """The status of a Queue, whole."""
+def queue_shares(report: QueueStatus) -> dict[str, Any]:
+    """What a Queue has of each kind of card, as its status and a simulation's output give it."""
     pools = report.pools.items()
     return {
-        "allocated": render_all(report.allocated),
         "specAllocatable": {spec: render_all(pool.allocatable) for spec, pool in pools if pool.allocatable},
         "specAllocated": {spec: render_all(pool.allocated) for spec, pool in pools if pool.allocated},
         "specShadow": {spec: render_all(pool.shadow) for spec, pool in pools if pool.shadow},
-        "pending": report.jobs.pending,
-        "running": report.jobs.running,
     }
+
+
+def queue_status(report: QueueStatus) -> dict[str, Any]:
+    """The status of a Queue, whole."""
+    counts = {"pending": report.jobs.pending, "running": report.jobs.running}
+    return {**counts, "allocated": render_all(report.allocated), **queue_shares(report)}
 
 
 def codes(verdict: Verdict) -> tuple[Code, ...]:

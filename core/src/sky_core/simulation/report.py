@@ -7,7 +7,7 @@ import msgspec
 from sky_core import status
 from sky_core.api.faults import Fault
 from sky_core.api.identity import Key
-from sky_core.api.reports import reason
+from sky_core.api.reports import queue_shares, reason
 from sky_core.ledger import is_outside
 from sky_core.model import Instant, Job, JobId, NodeName, Quota, TaskId
 from sky_core.reasons import Code, Rung, Verdict
@@ -193,12 +193,4 @@ def _job(end: End, job: Job) -> dict[str, object]:
 
 
 def _queues(world: World, settings: Settings) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for name, reported in status.queue_statuses(world, settings).items():
-        pools = reported.pools
-        found[name] = {
-            "specAllocatable": {spec: render_all(pool.allocatable) for spec, pool in pools.items() if pool.allocatable},
-            "specAllocated": {spec: render_all(pool.allocated) for spec, pool in pools.items() if pool.allocated},
-            "specShadow": {spec: render_all(pool.shadow) for spec, pool in pools.items() if pool.shadow},
-        }
-    return found
+    return {name: queue_shares(report) for name, report in status.queue_statuses(world, settings).items()}
