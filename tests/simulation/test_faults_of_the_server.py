@@ -109,7 +109,7 @@ async def test_f4_silent_watches_stop_decisions_and_nothing_else(
     await trio.sleep(5)
     sandbox.silence_watches("nodes")
     sandbox.faults.add(Fault(verbs=("list",), resource="nodes", status=500, times=None))
-    await trio.sleep(100)
+    await trio.sleep(110)
     assert player.process.station.watching.fault().startswith("nodes not heard of for ")  # type: ignore[union-attr]
     await stage.apply(pod("w", ALL))
     await trio.sleep(60)
@@ -130,6 +130,19 @@ async def test_f4_a_silent_watch_is_broken_off_and_what_it_missed_is_seen(
     await stage.apply(pod("w", ALL))
     await stage.until_running("w", seconds=120)
     assert ending(player, "Pod", Ending.SILENT) == 1
+
+
+async def test_f4_where_nothing_happens_watches_are_silent_and_decisions_go_on(
+    stage: Stage, autojump_clock: MockClock
+) -> None:
+    player = stage.scheduler()
+    await stage.apply(*machines())
+    await trio.sleep(600)
+    for name in ("w", "x"):
+        await trio.sleep(85)
+        await stage.apply(pod(name, ALL))
+        await stage.until_running(name, seconds=10)
+    assert ending(player, "PersistentVolume", Ending.SILENT) == 8
 
 
 async def test_f5_watches_that_end_at_once_are_begun_ever_more_rarely(

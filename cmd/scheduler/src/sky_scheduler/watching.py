@@ -10,8 +10,9 @@ from sky_shell.reflector import SILENCE, Reflector
 from sky_shell.resources import SEEN
 from sky_shell.transport import Transport
 
-STALE: Final = SILENCE
-"""Seconds without a sign of life after which no decision is based on a kind any more."""
+STALE: Final = SILENCE + 10.0
+"""Seconds without a sign of life after which no decision is based on a kind any more. A watch that says nothing is
+followed by a list, which has these last seconds for its answer."""
 
 
 class Watching:

@@ -95,6 +95,7 @@ class Reflector:
         self._version = ""
         self._ending: Ending | None = None
         self._is_established = False
+        self._was_silent = False
 
     @property
     def age(self) -> float:
@@ -120,23 +121,30 @@ class Reflector:
     async def _pause(self, stop: StopError) -> None:
         """Take note of an end, and wait for as long as it asks for."""
         self.restarts[stop.ending] += 1
+        self._was_silent |= stop.ending is Ending.SILENT
         if self._held.drop() or stop.ending in LISTS_ANEW:
             self._version = ""
         if stop.ending is Ending.ENDED:
             return
+        self.fault = str(stop)
+        if stop.ending is Ending.SILENT:
+            return  # no failure yet: of a kind that nothing happens to, a server may have nothing to say
         if self._ending is not stop.ending:
             _log.warning("Watch interrupted", kind=str(self.resource), reason=stop.ending.value, error=str(stop))
         self._ending = stop.ending
-        self.fault = str(stop)
         await trio.sleep(max(self._backoff.delay(trio.current_time()), stop.retry_after))
 
     async def _list(self) -> None:
         listed = await list_all(self._transport, self.resource)
-        for identity in [one for one in self._known.values() if one.key not in listed.objects]:
+        gone = [one for one in self._known.values() if one.key not in listed.objects]
+        new = [(one, raw) for one, raw in listed.objects.values() if self._known.get(one.key) != one]
+        for identity in gone:
             self._forget(identity)
-        for identity, raw in listed.objects.values():
-            if self._known.get(identity.key) != identity:
-                self._learn(identity, raw)
+        for identity, raw in new:
+            self._learn(identity, raw)
+        if self._was_silent and (gone or new):
+            _log.warning("Watch had died", kind=str(self.resource), missed=len(gone) + len(new))
+        self._was_silent = False
         self._version = listed.version
         self._heard = trio.current_time()
         self.fault = None
