@@ -4,16 +4,22 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sky_shell.reading.places import InputError
 from skyctl.faults import BROKEN, UsageError
-from skyctl.help import asked
+from skyctl.help import asked, begins_with
 from skyctl.terminal import discard, tell
 
-COMMANDS: Final = ("simulate", "demo", "bench", "replay")
-"""Each is the function of its name, in the module of its name."""
+COMMANDS: Final[Mapping[str, str]] = {
+    "simulate": "skyctl.simulate:simulate",
+    "demo": "skyctl.demo:demo",
+    "bench": "skyctl.bench.command:bench",
+    "bench profile": "skyctl.bench.profile:profile",
+    "replay": "skyctl.replay:replay",
+}
+"""Where the function of each is; of those that a command line begins with the longest is meant."""
 
 
 def main() -> None:
@@ -70,10 +76,12 @@ def _command(words: Sequence[str]) -> int:
     from skyctl.files import DASH, STDIN  # noqa: PLC0415
 
     app = App(name="skyctl", help_flags=[], version_flags=[])
-    for name in COMMANDS:
-        app.command(f"skyctl.{name}:{name}", name=name)
-    first, *rest = words
-    words = [first, *(STDIN if word == DASH else word for word in rest)]  # cyclopts takes a bare dash for an option
+    for name, where in COMMANDS.items():
+        app.command(where, name=name)
+    name = begins_with(words, COMMANDS) or words[0]
+    rest = words[len(name.split()) :]
+    # cyclopts takes a bare dash for an option
+    words = [name, *(STDIN if word == DASH else word for word in rest)]
     try:
         command, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:

@@ -1,6 +1,6 @@
 """The help pages: written by hand, and shown without importing what the commands need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 _TOP: Final = """\
@@ -8,7 +8,7 @@ skyctl: try the decisions of Sky-Scheduler, and ask for their reasons.
 
   skyctl simulate PATH...   run the scheduler on Kubernetes objects in files, with no cluster
   skyctl demo               see a training job land inside one switch, and why another one waits
-  skyctl bench [NAME...]    how long decisions take here
+  skyctl bench [NAME...]    how long decisions take here, and where the time goes
   skyctl replay FILE...     decide once more what the flight recorder wrote down
 
   skyctl COMMAND --help     more about one of them
@@ -41,16 +41,34 @@ job waits. It needs no cluster and no files, and writes none.
 """
 
 _BENCH: Final = """\
-skyctl bench [NAME...] [--runs N] [-o FORMAT]
+skyctl bench [NAME...] [--runs N] [--limit SECONDS] [--scale FACTOR] [--compare FILE] [--list] [-o FORMAT]
 
-Times whole cycles of the scheduler's core on made-up clusters, each run on a fresh one, and shows the naive pipeline
-beside it where that ends within reason. Without names all workloads are run; a wrong name lists them.
+Times the scheduler's core on made-up clusters: processor time of one core, in several runs. Results are shown as they
+come; who has seen enough presses Ctrl-C and keeps them. Without names all workloads are run, which takes an hour.
 
+  NAME               a workload; or a pattern, as 'gang*'
+  --list             what there is, and run nothing
   --runs N           how often each is run (7)
+  --limit SECONDS    begin no further run of a workload after so many seconds (30)
+  --scale FACTOR     clusters and jobs so many times as large as their names say (1); goals are not asked then
+  --compare FILE     set the results beside those of an earlier run, which -o json was written to
   -o, --output FORMAT
                      table: for people, the default; json: for programs
 
-Exit status: 0 whatever the figures; 2 wrong usage.
+skyctl bench profile NAME     where the time of a workload goes
+
+Exit status: 0 whatever the figures; 1 the file to compare with can't be used; 2 wrong usage.
+"""
+
+_PROFILE: Final = """\
+skyctl bench profile NAME [--scale FACTOR] [--rows N]
+
+Runs a workload once under Python's profiler and shows in which functions the time is spent. The profiler itself takes
+its share, most where functions are short: compare figures of skyctl bench, and find their causes here.
+
+  NAME               a workload, or a pattern that names one; skyctl bench --list shows them
+  --scale FACTOR     clusters and jobs so many times as large as their names say (1)
+  --rows N           how many functions are shown (25)
 """
 
 _REPLAY: Final = """\
@@ -70,6 +88,7 @@ PAGES: Final[Mapping[str, str]] = {
     "simulate": _SIMULATE,
     "demo": _DEMO,
     "bench": _BENCH,
+    "bench profile": _PROFILE,
     "replay": _REPLAY,
 }
 """The page of each command; the first is the page of all."""
@@ -80,4 +99,10 @@ def asked(words: Sequence[str]) -> str | None:
     words = words[: words.index("--")] if "--" in words else words
     if words and "--help" not in words and "-h" not in words:
         return None
-    return PAGES.get(words[0] if words else "", _TOP)
+    return PAGES[begins_with(words, PAGES)]
+
+
+def begins_with(words: Sequence[str], names: Iterable[str]) -> str:
+    """The longest of these names of commands, of one word or several, that a command line begins with; "": none."""
+    found = [name for name in names if list(words[: len(name.split())]) == name.split()]
+    return max(found, key=len, default="")

@@ -1,15 +1,18 @@
-"""Run workloads, time them, and say how they came out."""
+"""`skyctl bench`: time the core's workloads, and say how they came out."""
 
-import gc
-import json
-import statistics
+import math
 import time
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from statistics import median
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from sky_core.testing.naive import Naive
-from skyctl.bench.workloads import WORKLOADS, Workload, decide
+from skyctl.bench.result import Result
+from skyctl.bench.scale import FULL, Scale
+from skyctl.bench.telling import Format, tell_results
+from skyctl.bench.workload import Sample
+from skyctl.bench.workloads import WORKLOADS, chosen
 from skyctl.faults import UsageError
 from skyctl.terminal import answer, progress
 
@@ -17,56 +20,77 @@ from skyctl.terminal import answer, progress
 def bench(
     *names: str,
     runs: int = 7,
-    output: Annotated[Literal["table", "json"], Parameter(name=["--output", "-o"])] = "table",
+    limit: float = 30.0,
+    scale: float = 1.0,
+    compare: str | None = None,
+    listed: Annotated[bool, Parameter(name="--list", negative=())] = False,
+    output: Annotated[Format, Parameter(name=["--output", "-o"])] = "table",
 ) -> int:
-    """Time the core's workloads, all or those named."""
-    if unknown := [name for name in names if name not in WORKLOADS]:
-        raise UsageError(f"no workload {unknown[0]!r}: there are {', '.join(WORKLOADS)}")
+    """Time the workloads, all or those named, and print the results; the exit status.
+
+    Raises:
+        UsageError: The command line makes no sense.
+        InputError: The file to compare with can't be used.
+    """
+    found = names_of(names)
     if runs < 1:
         raise UsageError(f"--runs {runs}: expected 1 or more")
-    results = []
-    with progress() as say:
-        for name in names or WORKLOADS:
-            say(f"{name}: {WORKLOADS[name].about}")
-            results.append(_measured(name, WORKLOADS[name], runs))
-    answer(json.dumps({"results": results}, indent=2, sort_keys=True) + "\n" if output == "json" else _table(results))
+    size = scaled(scale)
+    if listed:
+        answer("".join(f"{name:<22}{WORKLOADS[name].about}\n" for name in found))
+        return 0
+    tell_results(measured(found, runs, limit, size), output, compare)
     return 0
 
 
-def _measured(name: str, workload: Workload, runs: int) -> dict[str, Any]:
-    """Processor time of whole cycles, each on a world of its own, with the garbage collector off as in the process."""
-    times = [_timed(workload, None) for _ in range(runs)]
-    beside = {"naive": _timed(workload, Naive)} if workload.naive else {}
-    median = statistics.median(times)
-    return {
-        "name": name,
-        "unit": "ms",
-        "median": round(median, 3),
-        "min": round(min(times), 3),
-        "max": round(max(times), 3),
-        "runs": runs,
-        "goal": workload.goal,
-        "met": None if workload.goal is None else median <= workload.goal,
-        "beside": {who: round(took, 3) for who, took in beside.items()},
-    }
+def names_of(patterns: tuple[str, ...]) -> list[str]:
+    """The workloads that these name.
+
+    Raises:
+        UsageError: One of them names none.
+    """
+    found = chosen(patterns)
+    if isinstance(found, str):
+        raise UsageError(f"no workload {found!r}: skyctl bench --list shows what there is")
+    return found
 
 
-def _timed(workload: Workload, survey: Any) -> float:
-    made = workload.prepare()
-    gc.collect()
-    gc.disable()
-    try:
-        begun = time.process_time()
-        decide(made) if survey is None else decide(made, survey)
-        return (time.process_time() - begun) * 1000
-    finally:
-        gc.enable()
+def scaled(factor: float) -> Scale:
+    """Nodes and work by this factor.
+
+    Raises:
+        UsageError: It makes no sense.
+    """
+    if not (math.isfinite(factor) and 0 < factor <= 100):
+        raise UsageError(f"--scale {factor}: expected more than 0, and 100 at most")
+    return Scale(factor, factor)
 
 
-def _table(results: list[dict[str, Any]]) -> str:
-    lines = [f"{'workload':<20}{'median':>10}{'min':>10}{'max':>10}{'goal':>9}  beside"]
-    for row in results:
-        goal = "" if row["goal"] is None else f"{row['goal']:g}{'' if row['met'] else ' !'}"
-        beside = ", ".join(f"{who} {took:g}" for who, took in row["beside"].items())
-        lines.append(f"{row['name']:<20}{row['median']:>10g}{row['min']:>10g}{row['max']:>10g}{goal:>9}  {beside}")
-    return "\n".join([*lines, "milliseconds of one core for a whole cycle; ! beside a goal that is not met", ""])
+def measured(names: Sequence[str], runs: int, limit: float, scale: Scale) -> Iterator[Result]:
+    """The workloads' results, one by one: each of so many runs, of which none begins after `limit` seconds."""
+    for name in names:
+        with progress() as say:
+            samples = _samples(name, runs, limit, scale, say)
+        workload = WORKLOADS[name]
+        yield Result.of(
+            name,
+            [sample.figure for sample in samples],
+            unit=workload.unit,
+            better=workload.better,
+            goal=workload.goal if scale == FULL else None,
+            beside=_medians([sample.beside for sample in samples]),
+            points=_medians([sample.points for sample in samples]),
+        )
+
+
+def _samples(name: str, runs: int, limit: float, scale: Scale, say: Callable[[str], None]) -> list[Sample]:
+    begun = time.monotonic()
+    source, found = WORKLOADS[name].samples(scale), list[Sample]()
+    while not found or (len(found) < runs and time.monotonic() - begun < limit):
+        say(f"{name}: {WORKLOADS[name].about}: run {len(found) + 1} of {runs}")
+        found.append(next(source))
+    return found
+
+
+def _medians(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {name: median(row[name] for row in rows) for name in rows[0]}
