@@ -72,7 +72,7 @@ def test_how_a_result_is_told() -> None:
         "fast                          5 ms               4    1,235     30%    5     ≤ 4!"
         "                   naive 2,000 (400x)",
         "    5 nodes, ms: 1",
-        "many                      3,000 writes/s     3,000    3,000      0%    1 ≥ 2500     1,000   3.00x",
+        "many                      3,000 writes/s     3,000    3,000      0%    1  ≥ 2500     1,000   3.00x",
     ]
 
 
