@@ -11,7 +11,7 @@ from sky_sandbox.api.refusals import Cause, Refusal, bad_request, invalid, unsup
 from sky_sandbox.api.requests import Request
 from sky_sandbox.objects.core_schemas import PLAIN
 from sky_sandbox.objects.events import kept, viewed
-from sky_sandbox.objects.schemas import WRONG_TYPE, faults, without_nulls
+from sky_sandbox.objects.schemas import WRONG_TYPE, canonical, faults, without_nulls
 
 
 def read(
@@ -49,7 +49,7 @@ def read(
     wrong = [cause for cause in faults(found, known) if cause.type == WRONG_TYPE]
     if wrong:
         raise _unreadable(kind, wrong[0].message, patched=patched)
-    return found
+    return found if kind.custom else dict(canonical(found, kind.schema))
 
 
 def _check_kind(kind: Kind, raw: Mapping[str, Any], *, patched: bool) -> None:

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from sky_core.api.instants import instant
+from sky_core.api.instants import instant, rfc3339
+from sky_core.model import SECOND, Instant
+from sky_core.quantity import Quantity
 from sky_sandbox.api.refusals import Cause
 from sky_sandbox.objects.rules import RULES
 from sky_sandbox.objects.schema_words import Schema
@@ -80,6 +82,19 @@ def filled(value: Any, schema: Schema) -> Any:
     if isinstance(value, list) and "items" in schema:
         return [filled(inner, schema["items"]) for inner in value]
     return value
+
+
+def canonical(value: Any, schema: Schema) -> Any:
+    """A value without faults, its amounts and times written as Kubernetes writes them."""
+    if isinstance(value, dict):
+        return {
+            name: inner if (own := _known(schema, name)) is None else canonical(inner, own)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list) and "items" in schema:
+        return [canonical(inner, schema["items"]) for inner in value]
+    write = _WRITTEN.get(schema.get("format", ""))
+    return value if write is None else write(value)
 
 
 def faults(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
@@ -193,16 +208,15 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.ASCII)
 
 
-def _is_time(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and instant(value) is not None
-    except ValueError:
-        return False
-
-
 def _in_format(value: Any, name: str) -> str:
-    """Why a text is not in a format; empty if it is."""
-    return "must be of type date-time" if name == "date-time" and not _is_time(value) else ""
+    """Why a value is not in a format; empty if it is."""
+    write = _WRITTEN.get(name)
+    try:
+        if write is not None:
+            write(value)
+    except (TypeError, ValueError) as error:
+        return f"must be of type {name}: {error}"
+    return ""
 
 
 def _too_long_for(value: Any, name: str) -> str:
@@ -215,6 +229,33 @@ def _bound(kinds: type | tuple[type, ...], ok: Callable[[Any, Any], bool], wrong
     """A check of values of these types; others pass."""
     return lambda value, limit: wrong.format(limit) if isinstance(value, kinds) and not ok(value, limit) else ""
 
+
+def _amount(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError("quantities must be a string or a number")
+    return Quantity.parse(str(value)).canonical()
+
+
+def _time(value: Any) -> str:
+    instant(value)
+    return str(value)
+
+
+def _micro_time(value: Any) -> str:
+    """Go reads six decimals, no more and no less."""
+    if not _MICRO_TIME.fullmatch(value):
+        raise ValueError(f'cannot parse "{value}" as "2006-01-02T15:04:05.000000Z07:00"')
+    when = instant(value)
+    if value.endswith("Z"):
+        return str(value)
+    return f"{rfc3339(Instant(when - when % SECOND)).removesuffix('Z')}.{when % SECOND // 1000:06d}Z"
+
+
+_MICRO_TIME: Final = re.compile(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{6}(Z|[+-][0-9:]{5})", re.ASCII)
+_WRITTEN: Final[Mapping[str, Callable[[Any], str]]] = {
+    "date-time": _time, "micro-time": _micro_time, "quantity": _amount,
+}  # fmt: skip
+"""By the format, a value in the text that Kubernetes writes; raises TypeError or ValueError where it is none."""
 
 _NUMBER: Final = (int, float)
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
