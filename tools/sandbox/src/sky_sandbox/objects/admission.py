@@ -52,7 +52,8 @@ def _priority_class(raw: dict[str, Any], case: Case) -> Object:
     if case.old is not None and value != case.old["value"]:
         raise case.invalid_at("value", "Forbidden: may not be changed in an update", "FieldValueForbidden")
     if case.name.startswith("system-") and _SYSTEM.get(case.name) != value:
-        raise case.invalid_at("metadata.name", "Forbidden: names with 'system-' prefix are reserved")
+        why = "Forbidden: priority class names with 'system-' prefix are reserved for system use only"
+        raise case.invalid_at("metadata.name", why, "FieldValueForbidden")
     if value > _PRIORITY_MAX and case.name not in _SYSTEM:
         why = f"Forbidden: maximum allowed value of a user defined priority is {_PRIORITY_MAX}"
         raise case.invalid_at("value", why, "FieldValueForbidden")
@@ -76,9 +77,9 @@ def _budget(raw: dict[str, Any], case: Case) -> Object:
         rule = budgets.read(raw)
     except Invalid as error:
         raise case.invalid_at(error.field, error.fault) from None
-    for share in (rule.available_min, rule.unavailable_max):
+    for name, share in (("minAvailable", rule.available_min), ("maxUnavailable", rule.unavailable_max)):
         if share is not None and share.percent and share.count > 100:
-            raise case.invalid_at("spec", "Must not be greater than 100%")
+            raise case.invalid_at(f"spec.{name}", "Invalid value: Must not be greater than 100%")
     return raw if case.old else {**raw, "status": dict.fromkeys(_UNCOUNTED, 0)}
 
 
