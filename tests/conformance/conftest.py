@@ -13,7 +13,7 @@ import yaml
 
 import crds
 from plays import Play, Step, post
-from sky_control_plane import ControlPlane, NotAtHandError, find
+from sky_control_plane import Binaries, ControlPlane
 from sky_core.api.instants import instant
 from sky_sandbox.sandbox import open_sandbox
 from sky_sandbox.state import restored, saved
@@ -82,14 +82,8 @@ def state() -> bytes:
 
 
 @pytest.fixture(scope="session")
-def bare_plane(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def bare_plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server that has our kinds, and no controllers and no kubelets."""
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    try:
-        with capture.global_and_fixture_disabled():
-            binaries = find(notice=print)
-    except NotAtHandError as reason:
-        pytest.skip(str(reason))
     with ControlPlane(binaries, tmp_path_factory.mktemp("plane"), parts=[]) as plane:
         for step in definitions():
             assert plane.request("POST", DEFINITIONS, step.body).status == 201
