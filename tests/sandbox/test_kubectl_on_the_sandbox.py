@@ -27,7 +27,7 @@ BINARIES = [
     )
     if path and Path(path).exists()
 ]
-PATIENCE = 20
+PATIENCE = 90
 
 
 class Kubectl:
@@ -221,9 +221,9 @@ async def test_it_cordons_taints_drains_and_deletes(kubectl: Kubectl) -> None:
     await kubectl("uncordon n")
     await kubectl("taint node n key=value:NoSchedule")
     assert await kubectl("get node n -o 'jsonpath={.spec.taints[*].key}'") == "key"
-    await kubectl("drain n --force --timeout=15s")
+    await kubectl("drain n --force --timeout=60s")
     assert await kubectl("get pods -o name") == ""
     await kubectl("create -f -", pod("q", node="n"))
-    await kubectl("delete pods --all --timeout=15s")
+    await kubectl("delete pods --all --timeout=60s")
     await kubectl("delete node n")
     assert await kubectl("get nodes -o name") == ""
