@@ -121,6 +121,14 @@ class ControlPlane:
         """
         self.servers["kube-apiserver"].wait_until(question, patience)
 
+    def command(self, name: str) -> list[str]:
+        """The command line of a part, started or not.
+
+        Raises:
+            NotAtHandError: It is not among the binaries.
+        """
+        return command(name, self._binaries, self._at)
+
     def token(self, user: str) -> str:
         """A user's bearer token."""
         return self._tokens[user]

@@ -32,6 +32,11 @@ class Server:
         """Whether there is a process, be it paused."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last; 0 if none was."""
+        return 0 if self._process is None else self._process.pid
+
     def start(self, *flags: str) -> None:
         """Start it, with further flags this time; what it says is added to its log."""
         setpriv = shutil.which("setpriv")

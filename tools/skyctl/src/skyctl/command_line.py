@@ -16,6 +16,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "skyctl.simulate:simulate",
     "demo": "skyctl.demo:demo",
     "bench": "skyctl.bench.command:bench",
+    "bench cluster": "skyctl.bench.cluster.command:cluster",
     "bench profile": "skyctl.bench.profile:profile",
     "replay": "skyctl.replay:replay",
 }
