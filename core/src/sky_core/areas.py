@@ -6,8 +6,10 @@ Each candidate is tried by claiming and then placing in a trial; the first that 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
-from typing import TypeVar
+from operator import itemgetter
+from typing import Any, TypeVar
 
+import numpy as np
 from msgspec.structs import replace
 
 from sky_core.claiming import Key, Terms, no_room
@@ -144,18 +146,22 @@ def _fixed(session: Session, job: Job, tasks: Sequence[Task]) -> list[NodeName]:
 
 def _zones(session: Session, job: Job, tasks: Sequence[Task], spec: str, terms: Terms) -> list[Zone]:
     """Zones that may hold the tasks: most on static-bound, then on bound quotas, then by `ZoneOrder`."""
-    world, order = session.world, ZoneOrder(session.world, job)
+    world, order = session.world, ZoneOrder(session.world, job, session.zone_ranks)
     static, bound = _room_by(session, tasks, terms.homes, zone_of)
     at_home = order.siblings if job.topology.required else {}
     fabrics = {world.zones[zone].fabric for zone in order.siblings}
+    free = np.zeros(len(world.zones), dtype=np.int64)
+    for probe in _probes(session, job, tasks):
+        free += probe.holds(session.survey.by_zone(probe.parcel))
     keyed = []
-    for zone in world.zones.values():
-        if zone.id.spec != spec or (at_home and zone.id not in at_home) or (fabrics and zone.fabric not in fabrics):
+    for zone, slots in zip(world.zones.values(), free.tolist(), strict=True):
+        id_ = zone.id
+        if id_.spec != spec or (at_home and id_ not in at_home) or (fabrics and zone.fabric not in fabrics):
             continue
-        room = bound[zone.id] + _slots(session, job, tasks, Area(spec, zone.id))
+        room = bound[id_] + slots if bound else slots
         if room >= len(tasks):
-            keyed.append(((-static[zone.id], -bound[zone.id], order.key(zone, 0, room - len(tasks))), zone))
-    return [zone for _, zone in sorted(keyed, key=lambda entry: entry[0])]
+            keyed.append(((-static.get(id_, 0), -bound.get(id_, 0), order.key(zone, 0, room - len(tasks))), zone))
+    return [zone for _, zone in sorted(keyed, key=itemgetter(0))]
 
 
 def _by_fabric(session: Session, tasks: Sequence[Task], terms: Terms) -> list[tuple[QuotaName, ...]]:
@@ -194,18 +200,35 @@ def _room_by(
     return static, bound
 
 
-def _slots(session: Session, job: Job, tasks: Sequence[Task], area: Area) -> int:
-    """How many of the tasks free quotas could hold in the area, as far as slots go: at most."""
-    room = 0
+class _Probe:
+    """A free quota before the first of these tasks: how many such are left, and how many of the tasks each holds."""
+
+    __slots__ = ("each", "left", "parcel")
+
+    def __init__(self, parcel: Parcel, left: int, each: int) -> None:
+        self.parcel = parcel
+        self.left = left
+        self.each = each
+
+    def holds(self, slots: Any) -> Any:
+        """How many tasks at most, where there are so many slots."""
+        return np.minimum(slots, self.left) * self.each
+
+
+def _probes(session: Session, job: Job, tasks: Sequence[Task]) -> Iterator[_Probe]:
+    """One for each shape of free quotas that have room for such a task."""
     task = tasks[0]
     for shelf in session.shelves.free(job.queue):
         head = session.shelves.head(shelf)
-        if head is None or no_room(session, task.shape.request, head) is not None:
-            continue
-        each = task.shape.request.only(shelf.spec.named).slots_in(head.capacity)
-        slots = session.survey.total(Parcel(job=job, quota=head, tasks=(task,)), area)
-        room += min(slots, session.shelves.left(shelf)) * each
-    return room
+        if head is not None and no_room(session, task.shape.request, head) is None:
+            each = task.shape.request.only(shelf.spec.named).slots_in(head.capacity)
+            yield _Probe(Parcel(job=job, quota=head, tasks=(task,)), session.shelves.left(shelf), each)
+
+
+def _slots(session: Session, job: Job, tasks: Sequence[Task], area: Area) -> int:
+    """How many of the tasks free quotas could hold in the area, as far as slots go: at most."""
+    probes = _probes(session, job, tasks)
+    return sum(int(probe.holds(session.survey.total(probe.parcel, area))) for probe in probes)
 
 
 def _home(session: Session, name: QuotaName) -> Node:

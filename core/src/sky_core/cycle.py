@@ -66,7 +66,7 @@ def schedule(
         shelves: How quotas are found; likewise.
         actions: What the names in the configuration stand for; who measures them passes them wrapped.
     """
-    world.changed.clear()  # whoever keeps a cursor into it does so for one session
+    world.shorten()
     with Statement(world, now) as cycle:
         reservations.settle(cycle, world, sorted(world.quotas), now)
         session = Session(world, memory, policy, now, survey, shelves, cycle.certificates)

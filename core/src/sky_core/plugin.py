@@ -5,14 +5,28 @@
 comparison is negative, zero or positive, the lesser first; an abstention is None. The framework adds the plugin's name.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from sky_core.memory import Memory
-from sky_core.model import Instant, Job, JobId, Node, NodeName, Queue, QueueName, Quota, QuotaName, Task, TaskId, ZoneId
+from sky_core.model import (
+    Instant,
+    Job,
+    JobId,
+    Node,
+    NodeName,
+    Queue,
+    QueueName,
+    Quota,
+    QuotaName,
+    Task,
+    TaskId,
+    Zone,
+    ZoneId,
+)
 from sky_core.reasons import Reason
 from sky_core.resources import NOTHING, Resources
 from sky_core.room import may_evict
@@ -65,7 +79,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     `frees`: what reclaim may free on a node for a task with a claim there; `lent`: what spot pods hold there that are
     not on their way out, evictable or not.
-    `slots`: how many parcels like this one a node takes, `total`: an area; `refusals`: why a node does not;
+    `slots`: how many parcels like this one a node takes, `total`: an area; `tightest`: of an area's zones that take so
+    many the one with the least slots, of equal ones the first by `zone_ranks`; `refusals`: why a node does not;
     `depends`: whether that depends on what other nodes hold, so that slots say little; `walk`: where these parcels
     land when each, in order, goes to the first of the nodes, from its predecessor's on, that takes it (as many as do),
     and how many further ones like the largest fit then.
@@ -84,6 +99,8 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     lent: Callable[[NodeName], Resources] = lambda _: NOTHING
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
     total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
+    zone_ranks: Callable[[], Mapping[ZoneId, int]] = dict
+    tightest: Callable[[Parcel, Area, int], Zone | None] = lambda _parcel, _area, _count: None
     refusals: Callable[[Parcel, NodeName], tuple[Reason, ...]] = lambda _parcel, _node: ()
     depends: Callable[[Parcel], bool] = lambda _: False
     walk: Callable[[Sequence[Parcel], Sequence[NodeName]], tuple[tuple[NodeName, ...], int]] = lambda _p, _n: ((), 0)
@@ -117,6 +134,9 @@ ParcelNode = Callable[[Parcel, Node], Reason | None]
 TaskNode = Callable[[Task, Node], Reason | None]
 
 
+Orders = Callable[[Parcel, Sequence[Node]], Sequence[int]]
+
+
 class TQ(msgspec.Struct, frozen=True, kw_only=True):
     """Task → quota. `best` picks among candidates, all of equal tier."""
 
@@ -128,15 +148,23 @@ class TQ(msgspec.Struct, frozen=True, kw_only=True):
     best: Callable[[Task, Sequence[Quota]], QuotaName | None] | None = None
 
 
-Sieve = Callable[[Node], bool]
-"""A quick yes: True only for nodes that refuse a parcel for want of room, if at all."""
+class Sieve(msgspec.Struct, frozen=True):
+    """The quick form of a plugin's select and predicate together: whether a node passes but for room.
+
+    Answers are kept until the node's row changes, for all parcels whose sieves are `about` the same.
+    """
+
+    about: Hashable
+    lets: Callable[[Node], bool]
 
 
 class QN(msgspec.Struct, frozen=True, kw_only=True):
     """Quota → node, asked for the quota and for every task that claims it.
 
-    `sieve` gives, for parcels that are simple enough, the quick form of a plugin's select and predicate: True where
-    every node passes but for room, None where it can't tell. A plugin without one is asked about every node.
+    `sieve` gives the quick form for parcels that are simple enough: True where every node passes but for room, None
+    where only asking tells. A plugin without one is asked about every node. `orders` and `batch_orders` are the quick
+    forms of the scores: over many nodes, each compared with none but itself. A plugin without them is asked about each.
+    What quick forms say of a node holds until it changes.
     `order_spans`: its score of a node depends on what other nodes hold.
     """
 
@@ -147,6 +175,8 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
     batch_order: Callable[[Parcel, Node, Field], int] | None = None
     best: Callable[[Parcel, Sequence[Node]], NodeName | None] | None = None
     sieve: Callable[[Parcel], Sieve | Literal[True] | None] | None = None
+    orders: Orders | None = None
+    batch_orders: Orders | None = None
     order_spans: bool = False
 
 
@@ -218,6 +248,7 @@ def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable
 
 
 _BUNDLES: Final = ("tq", "qn", "tn")
+_QUICK: Final = frozenset({"sieve", "orders", "batch_orders", "order_spans"})
 
 
 def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., Any]]]:
@@ -225,7 +256,7 @@ def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., A
     for bundle in _BUNDLES:
         part = getattr(functions, bundle)
         for field in part.__struct_fields__:
-            if field not in ("sieve", "order_spans") and (function := getattr(part, field)) is not None:
+            if field not in _QUICK and (function := getattr(part, field)) is not None:
                 yield bundle, field, f"{bundle}.{_camel(field)}", function
     for field in functions.__struct_fields__[len(_BUNDLES) :]:
         if (function := getattr(functions, field)) is not None:

@@ -1,18 +1,24 @@
 """A configuration, compiled: which plugins are enabled with which arguments, and how their answers combine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self
+from functools import cached_property
+from typing import Any, Final, Self
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from sky_core.expressions import DEFAULTS, POINTS, Combination, compile_expression, parse
 from sky_core.memory import Memory
-from sky_core.model import Instant
+from sky_core.model import Instant, Node
 from sky_core.plugin import Context, Functions, Parcel, Plugin, Sieve, registered
 from sky_core.resources import NOTHING
 from sky_core.settings import Settings
 from sky_core.status import JobQueueStatus
 from sky_core.world import World
+
+UNANIMOUS: Final = frozenset({"and", "joint", "firstNotPass"})
+"""The operators over verdicts that let nobody be overruled."""
 
 
 class Enabled(msgspec.Struct, frozen=True):
@@ -77,39 +83,68 @@ class Points:
 
     def __init__(self, policy: Policy) -> None:
         """Nothing is open yet."""
-        self._policy = policy
-        self._functions: dict[str, dict[str, Callable[..., Any]]] = {}
-        self.order_spans = False
-        self._sieves: dict[str, Callable[[Parcel], Sieve | Literal[True] | None] | None] = {}
+        self.policy = policy
+        self._functions: dict[str, Functions] = {}
+        self._registered: dict[str, dict[str, Callable[..., Any]]] = {}
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def open(self, context: Context) -> None:
         """Open every plugin; it precomputes what it wants for the session."""
-        for enabled in self._policy.plugins:
+        for enabled in self.policy.plugins:
             functions = enabled.open(context)
-            self._functions[enabled.plugin.name] = registered(functions)
-            self._sieves[enabled.plugin.name] = functions.qn.sieve
-            self.order_spans |= functions.qn.order_spans
+            self._functions[enabled.plugin.name] = functions
+            self._registered[enabled.plugin.name] = registered(functions)
 
     def names(self, point: str) -> tuple[str, ...]:
         """The plugins that are asked at a point."""
-        return self._policy.combinations[point].names
+        return self.policy.combinations[point].names
 
-    def sieves(self, parcel: Parcel) -> tuple[Sieve, ...] | None:
-        """The quick yes of all plugins that are asked about a node; None where one of them can't tell."""
-        found: list[Sieve] = []
+    @cached_property
+    def order_spans(self) -> bool:
+        """Whether some score of a node depends on what other nodes hold."""
+        return any(functions.qn.order_spans for functions in self._functions.values())
+
+    @cached_property
+    def decisive(self) -> bool:
+        """Whether a node that one sieve holds back refuses: each is asked wherever it speaks, and none is overruled."""
+        stages = ("qn.select", "qn.predicate")
+        combined = {operator for stage in stages for operator in self.policy.combinations[stage].operators}
+        asked = dict.fromkeys(name for stage in stages for name in self.names(stage))
+        speaks = [(name, stage) for name in asked for stage in stages if stage in self._registered[name]]
+        return combined <= UNANIMOUS and all(name in self.names(stage) for name, stage in speaks)
+
+    def sieves(self, parcel: Parcel) -> list[tuple[str, Sieve]] | None:
+        """The sieves of all plugins that are asked about a node, by their names; None where one of them can't tell."""
+        found: list[tuple[str, Sieve]] = []
         for name in dict.fromkeys((*self.names("qn.select"), *self.names("qn.predicate"))):
-            make = self._sieves[name]
+            make = self._functions[name].qn.sieve
             sieve = make(parcel) if make is not None else None
             if sieve is None:
                 return None
             if sieve is not True:
-                found.append(sieve)
-        return tuple(found)
+                found.append((name, sieve))
+        return found
+
+    @cached_property
+    def scores(self) -> Callable[[Parcel, Sequence[Node]], Any] | None:
+        """NOrder and BatchNOrder of a quota together, over many nodes; None where each has to be asked."""
+        order, batch = self._quick("qn.order", "orders"), self._quick("qn.batchOrder", "batch_orders")
+        return None if order is None or batch is None else lambda *about: order(*about) + batch(*about)
+
+    def _quick(self, point: str, field: str) -> Callable[..., Any] | None:
+        combination = self.policy.combinations[point]
+        found = {name: getattr(self._functions[name].qn, field) for name in combination.names}
+        if None in found.values() or not combination.additive:
+            return None
+        return combination.bind({name: _column(function) for name, function in found.items()})
 
     def __getitem__(self, point: str) -> Callable[..., Any]:
         """The function of a point: asks the enabled plugins as the expression says."""
         if point not in self._bound:
-            combination = self._policy.combinations[point]
-            self._bound[point] = combination.bind({n: self._functions[n][point] for n in combination.names})
+            combination = self.policy.combinations[point]
+            self._bound[point] = combination.bind({n: self._registered[n][point] for n in combination.names})
         return self._bound[point]
+
+
+def _column(function: Callable[..., Sequence[int]]) -> Callable[..., NDArray[np.int64]]:
+    return lambda *about: np.asarray(function(*about), dtype=np.int64)

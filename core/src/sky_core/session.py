@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 
 from sky_core import reservations
 from sky_core.decisions import Certificate
@@ -22,7 +23,9 @@ from sky_core.model import (
     Shape,
     Task,
     TaskId,
+    ZoneId,
 )
+from sky_core.pairs import Pairs
 from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
@@ -32,7 +35,8 @@ from sky_core.shelves import Shelving
 from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
-from sky_core.survey import Pairs, Survey
+from sky_core.survey import Survey
+from sky_core.topology import zone_ranks
 from sky_core.turns import turns
 from sky_core.victims import Victims
 from sky_core.waiting import cut_short
@@ -92,6 +96,8 @@ class Session:
             lent=self.victims.lent,
             slots=self.survey.slots,
             total=self.survey.total,
+            tightest=self.survey.tightest,
+            zone_ranks=lambda: self.zone_ranks,
             refusals=self.survey.refusals,
             depends=self.survey.depends,
             walk=self.walk,
@@ -105,6 +111,11 @@ class Session:
             queue_share=self.holdings.queue_share,
         )
         self.points.open(self.context)
+
+    @cached_property
+    def zone_ranks(self) -> dict[ZoneId, int]:
+        """See `topology.zone_ranks`."""
+        return zone_ranks(self.world)
 
     @property
     def shelves(self) -> Shelving:

@@ -105,14 +105,14 @@ def home(world: World, task: Task) -> NodeName | None:
 
 def homes(world: World, job: Job, *, zoned: bool) -> list[tuple[Task, NodeName]]:
     """The job's tasks that have a place, in rank order; with `zoned` only those in its communication group."""
-    found = []
-    for id_ in job.tasks:
-        task = world.tasks[id_]
-        if not task.unfinished or (zoned and not in_group(world, job, task)):
-            continue
-        node = home(world, task)
-        if node is not None and node in world.nodes:
-            found.append((task, node))
+    tasks = map(world.tasks.__getitem__, job.tasks)
+    found = [
+        (task, node)
+        for task in tasks
+        if (node := home(world, task)) is not None and node in world.nodes and task.unfinished
+    ]
+    if zoned and found and any(world.tasks[id_].shape.rdma for id_ in job.tasks):
+        return [(task, node) for task, node in found if task.shape.rdma]
     return found
 
 
@@ -143,17 +143,25 @@ def kin(world: World, job: Job) -> Counter[ZoneId]:
     return found
 
 
+def zone_ranks(world: World) -> dict[ZoneId, int]:
+    """What decides between zones that are equally good otherwise: fewer nodes, lowest first index, name."""
+
+    def order(zone: Zone) -> tuple[int, tuple[bool, int, str], str]:
+        return (len(zone.nodes), world.nodes[zone.nodes[0]].order, zone.id.key)
+
+    return {zone.id: rank for rank, zone in enumerate(sorted(world.zones.values(), key=order))}
+
+
 class ZoneOrder:
     """The order in which zones are preferred for a job (behaviour.md 7.2); the least key first."""
 
-    def __init__(self, world: World, job: Job) -> None:
-        """As the world stands now."""
-        self._world = world
+    def __init__(self, world: World, job: Job, ranks: Mapping[ZoneId, int]) -> None:
+        """As the world stands now. `ranks`: its `zone_ranks`."""
+        self._ranks = ranks
         self.siblings = population(world, job)
-        self._kin = kin(world, job)
+        self.kin = kin(world, job)
 
-    def key(self, zone: Zone, cost: int, left: int) -> tuple[int, int, int, int, int, tuple[bool, int, str], str]:
-        """Most siblings, most kin, least predicted cost of evictions, least left over, fewer nodes, index, name."""
-        world = self._world
-        first = world.nodes[zone.nodes[0]].order
-        return (-self.siblings[zone.id], -self._kin[zone.id], cost, left, len(zone.nodes), first, zone.id.key)
+    def key(self, zone: Zone, cost: int, left: int) -> tuple[int, ...]:
+        """Most siblings, most kin, least predicted cost of evictions, least left over, then by rank."""
+        id_ = zone.id
+        return (-self.siblings.get(id_, 0), -self.kin.get(id_, 0), cost, left, self._ranks[id_])

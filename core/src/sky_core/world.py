@@ -27,6 +27,9 @@ from sky_core.reasons import Topic
 from sky_core.resources import NOTHING, Resources
 from sky_core.selectors import Labels
 
+LONGEST: Final = 1_000_000
+"""How many changes the log holds before it begins anew."""
+
 _ABSENT: Final = object()
 
 
@@ -40,7 +43,8 @@ class World:
 
     `unanswered`: the jobs for which something that we sent is unanswered; nothing is decided for them.
 
-    `changed` is a log of nodes whose row, book or lists changed, by whomever; caches hold a cursor into it.
+    `changed` is a log of nodes whose row, book or lists changed, by whomever; caches hold a cursor into it. `kept` is
+    where they may outlive a session: never more than the log lets them know, and never asked by anybody else.
     """
 
     def __init__(self) -> None:
@@ -64,6 +68,7 @@ class World:
         self.quotas_apart = 0
         self.unanswered: frozenset[JobId] = frozenset()
         self.changed: list[NodeName] = []
+        self.kept: object = None
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def put(self, table: dict[Any, Any], key: Hashable, row: object) -> None:
@@ -74,6 +79,12 @@ class World:
     def touch(self, node: NodeName) -> None:
         """Tell the caches that something about this node has changed."""
         self.changed.append(node)
+
+    def shorten(self) -> None:
+        """Forget what has changed, and all that is kept, where the log has become long. Between sessions."""
+        if len(self.changed) > LONGEST:
+            self.changed.clear()
+            self.kept = None
 
     def present(self, node: NodeName) -> list[Task]:
         """Who counts as being on a node: the pods on it, and who claims a quota bound to it (behaviour.md 5.2)."""

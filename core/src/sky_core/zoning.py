@@ -22,7 +22,7 @@ def zoned(context: Context, job: Job, group: Sequence[Parcel], extras: Sequence[
     if _unknown(context, group, zones):
         return Layout(refusal=(Finding(Code.TOPOLOGY_UNKNOWN, len(context.world.nodes)),))
     needed = Group(context, group)
-    order = ZoneOrder(context.world, job)
+    order = ZoneOrder(context.world, job, context.zone_ranks())
     for each in (Group(context, [*group, *extras]), needed) if extras else (needed,):
         zone = _single(each, zones, order)
         if zone is not None:
@@ -67,18 +67,24 @@ def _candidates(context: Context, job: Job) -> list[Zone]:
 def _unknown(context: Context, group: Sequence[Parcel], zones: Sequence[Zone]) -> bool:
     """Whether of the nodes that pass everything else none has a zone."""
     world, parcel = context.world, group[0]
-    if any(context.total(parcel, Area(zone.id.spec, zone.id)) for zone in zones):
+    area = context.area(parcel.job.id)
+    taken = context.tightest(parcel, area, 1)
+    if taken is not None and any(zone is taken for zone in zones):
         return False
-    spec = context.area(parcel.job.id).spec
+    if taken is not None and any(context.total(parcel, Area(zone.id.spec, zone.id)) for zone in zones):
+        return False
     return any(
         node.zone is None and all(r.code is Code.TOPOLOGY_UNKNOWN for r in context.refusals(parcel, node.name))
         for node in world.nodes.values()
-        if spec in (None, node.spec)
+        if area.spec in (None, node.spec)
     )
 
 
 def _single(group: Group, zones: Sequence[Zone], order: ZoneOrder) -> Zone | None:
     """The preferred zone of those that hold the whole group."""
+    context = group.context
+    if zones and len(group.kinds) == 1 and not (order.siblings or order.kin or context.spot()):
+        return context.tightest(group.kinds[0], context.area(group.parcels[0].job.id), len(group.parcels))
     best: tuple[tuple[object, ...], Zone] | None = None
     for zone in zones:
         fit = group.fit(zone)

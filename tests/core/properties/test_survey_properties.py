@@ -1,5 +1,7 @@
 """What nodes answer from caches and by arithmetic, against asking and trying each time."""
 
+from functools import partial
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +10,7 @@ from sky_core.cycle import default_policy
 from sky_core.memory import Memory
 from sky_core.model import Instant, Job, Quota, QuotaName, QuotaSpec, Task
 from sky_core.plugin import Area, Parcel
+from sky_core.renewal import FEW
 from sky_core.session import Session
 from sky_core.shelves import Shelves
 from sky_core.statement import Statement
@@ -19,6 +22,7 @@ from sky_core.testing.strategies import START, scenes
 from sky_core.world import World
 
 NOW = instant(START)
+POLICY = default_policy()
 STEPS = st.lists(st.sampled_from(["claim", "claim", "ask", "place", "place", "undo"]), min_size=1, max_size=10)
 
 
@@ -44,7 +48,8 @@ class Trial:
     """A session in which quotas are claimed and placed at random."""
 
     def __init__(self, world: World, draw: st.DataObject, statement: Statement) -> None:
-        self.session = Session(world, Memory(), default_policy(), NOW, Classes, Shelves, statement.certificates)
+        survey = partial(Classes, few=draw.draw(st.sampled_from([0, FEW, 1_000])))
+        self.session = Session(world, Memory(), POLICY, NOW, survey, Shelves, statement.certificates)
         self.world = world
         self.draw = draw
         self.statement = statement
@@ -102,8 +107,9 @@ class Trial:
 @given(scenes(), st.data())
 def test_answers_are_those_of_asking_everybody_and_trying(objects: list[Object], draw: st.DataObject) -> None:
     world = world_of(objects)
-    with Statement(world, NOW) as statement:
-        trial = Trial(world, draw, statement)
-        for step in [*draw.draw(STEPS), "ask"]:
-            getattr(trial, step)()
-            trial.begins.append(statement.savepoint())
+    for _ in range(2):  # what is kept of one session must be right in the next
+        with Statement(world, NOW) as statement:
+            trial = Trial(world, draw, statement)
+            for step in [*draw.draw(STEPS), "ask"]:
+                getattr(trial, step)()
+                trial.begins.append(statement.savepoint())

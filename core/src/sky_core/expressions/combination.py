@@ -1,12 +1,15 @@
 """An expression that fits its function point, ready to be bound to the functions of plugins."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from math import prod
+from typing import Any, Final
 
 import msgspec
 
 from sky_core.expressions.operators import DEFAULT_OPERATOR, NEUTRAL, OPERATORS, Ask, Kind
 from sky_core.expressions.syntax import Call, Expression, ExpressionError, Name, Node, Star, Weight
+
+_MODEST: Final = 10**12
 
 
 class Combination(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -20,6 +23,17 @@ class Combination(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     root: Node
     names: tuple[str, ...]
     rest: tuple[str, ...]
+
+    @property
+    def operators(self) -> frozenset[str]:
+        """What its parts are combined with."""
+        return frozenset(node.operator for node in _nodes(self.root) if isinstance(node, Call | Weight))
+
+    @property
+    def additive(self) -> bool:
+        """Whether it only weighs and adds, by weights that keep scores within 64 bits: then it takes columns too."""
+        weights = (abs(node.thousandths) for node in _nodes(self.root) if isinstance(node, Weight))
+        return self.operators <= {"sum", "weight"} and prod(max(weight, 1) for weight in weights) <= _MODEST
 
     def bind(self, functions: Mapping[str, Ask], mark: Callable[[str, Any], Any] | None = None) -> Ask:
         """One function that asks the plugins and combines their answers as `Kind` says.

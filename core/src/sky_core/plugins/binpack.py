@@ -1,6 +1,6 @@
 """Fill nodes that are filled already, so that whole ones stay free (behaviour.md 7.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated
 
@@ -31,11 +31,25 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
         book = books[node.name]
         return fullness(weights, footprint(parcel), book.promised, book.allocatable)
 
+    def quotas_on_many(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
+        """The same; nodes that are equally full score alike."""
+        asked, known = footprint(parcel), dict[tuple[int, ...], int]()
+        names = [name for name in weights if asked[name]]
+        scores = []
+        for node in nodes:
+            book = books[node.name]
+            taken, whole = book.promised.units, book.allocatable.units
+            fill = tuple([amounts.get(name, 0) for name in names for amounts in (taken, whole)])
+            if (score := known.get(fill)) is None:
+                score = known[fill] = fullness(weights, asked, book.promised, book.allocatable)
+            scores.append(score)
+        return scores
+
     def pods(task: Task, node: Node, _: Field) -> int:
         book = books[node.name]
         return fullness(weights, task.shape.load, book.used, book.allocatable)
 
-    return Functions(qn=QN(order=quotas), tn=TN(order=pods))
+    return Functions(qn=QN(order=quotas, orders=quotas_on_many), tn=TN(order=pods))
 
 
 def fullness(weights: Mapping[str, int], asked: Resources, taken: Resources, whole: Resources) -> int:

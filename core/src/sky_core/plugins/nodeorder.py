@@ -55,12 +55,15 @@ def open_session(context: Context, _: None) -> Functions:
             return FULL // PARTS
         return for_parcel(parcel, field)[node.name]
 
+    def many_for_parcel(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
+        return [node_for_parcel(parcel, node, Field((node,))) for node in nodes]
+
     def node_for_task(task: Task, node: Node, field: Field) -> int:
         if not node.taints and not _prefers(task):
             return FULL // PARTS
         return for_task(task.id, field)[node.name]
 
-    return Functions(qn=QN(order=node_for_parcel), tn=TN(order=node_for_task))
+    return Functions(qn=QN(order=node_for_parcel, orders=many_for_parcel), tn=TN(order=node_for_task))
 
 
 _NO_PREFERENCE: Final = NodeAffinity()

@@ -78,17 +78,12 @@ def open_session(context: Context, _: None) -> Functions:
 
 
 def _sieve(parcel: Parcel) -> Sieve | None:
-    """Of tasks that ask for labels at most: ready nodes without taints that have them."""
+    """Of tasks whom only the node itself can refuse, room aside: whether it does."""
     shapes = tuple(dict.fromkeys(task.shape for task in parcel.tasks))
-    if any(s.ports or s.volumes or s.looks_around or s.node_affinity.required is not None for s in shapes):
+    if any(shape.ports or shape.looks_around for shape in shapes):
         return None
-    selectors = [shape.selector for shape in shapes if shape.selector.requirements]
-
-    def passes(node: Node) -> bool:
-        bare = node.ready and not (node.unschedulable or node.taints)
-        return bare and all(selector.matches(node.labels) for selector in selectors)
-
-    return passes
+    asked = tuple((s.selector, s.tolerations, s.node_affinity.required, s.volumes) for s in shapes)
+    return Sieve(asked, lambda node: all(unfit(shape, node) is None for shape in shapes))
 
 
 def _nothing(_: NodeName) -> Resources:

@@ -1,5 +1,6 @@
 """Which quotas a pod wants, and which quotas belong together or apart (behaviour.md 7.3)."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Literal
 
@@ -52,9 +53,18 @@ def open_session(context: Context, _: None) -> Functions:
         affinity = parcel.quota.spec.quota_affinity
         return compared(parcel, field)[node.name] if affinity.preferred or affinity.anti_preferred else 0
 
+    def scores(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
+        return [score(parcel, node, Field((node,))) for node in nodes]
+
     return Functions(
         tq=TQ(predicate=_quota_for_task, order=_liked),
-        qn=QN(pre_predicate=unplaced, predicate=node_for_quota, batch_order=score, sieve=_sieve),
+        qn=QN(
+            pre_predicate=unplaced,
+            predicate=node_for_quota,
+            batch_order=score,
+            sieve=_sieve,
+            batch_orders=scores,
+        ),
     )
 
 

@@ -55,12 +55,17 @@ def open_session(context: Context, _: None) -> Functions:
     return Functions(tq=TQ(predicate=quota_for_task), qn=QN(select=labels, predicate=node_for_quota, sieve=_sieve))
 
 
-def _sieve(parcel: Parcel) -> Sieve | None:
-    """Of a quota without node affinity: nodes without taints that have its labels."""
+def _sieve(parcel: Parcel) -> Sieve:
+    """Whether the quota itself suits the node."""
     spec = parcel.quota.spec
-    if spec.node_affinity.required is not None:
-        return None
-    return lambda node: not (node.unschedulable or node.taints) and spec.selector.matches(node.labels)
+    selector, tolerations, affinity = spec.selector, spec.tolerations, spec.node_affinity
+
+    def lets(node: Node) -> bool:
+        if (node.unschedulable or node.taints) and taints.refusal(tolerations, node) is not None:
+            return False
+        return selector.matches(node.labels) and node_affinity.allows(affinity, node)
+
+    return Sieve((selector, tolerations, affinity.required), lets)
 
 
 def _pinned(selector: Selector) -> dict[str, str]:

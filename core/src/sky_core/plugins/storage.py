@@ -33,9 +33,8 @@ def _node_for_task(task: Task, node: Node) -> Reason | None:
 
 def _sieve(parcel: Parcel) -> Sieve | Literal[True]:
     """Every node, for tasks that need no mount."""
-    if not any(task.shape.mounts for task in parcel.tasks):
-        return True
-    return lambda node: _node_for_parcel(parcel, node) is None
+    mounts = tuple(dict.fromkeys(mount for task in parcel.tasks for mount in task.shape.mounts))
+    return Sieve(mounts, lambda node: _refusal(mounts, node) is None) if mounts else True
 
 
 def _node_for_parcel(parcel: Parcel, node: Node) -> Reason | None:

@@ -43,11 +43,19 @@ def open_session(context: Context, _: Pricing) -> Functions:
         most = field.most(PLUGIN.name, lambda row: predicted(parcel, row))
         return -100 * POINT * predicted(parcel, node) // most if most else 0
 
+    def scores(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
+        """The same of each node on its own."""
+        return [score(parcel, node, Field((node,))) for node in nodes]
+
     def evictions_avoided(_task: Task, _node: Node, _field: Field) -> int:
         """A spot task evicts nobody."""
         return 0
 
-    return Functions(qn=QN(order=score), tn=TN(predicate=predicate, order=evictions_avoided), reclaimable=_reclaimable)
+    return Functions(
+        qn=QN(order=score, orders=scores),
+        tn=TN(predicate=predicate, order=evictions_avoided),
+        reclaimable=_reclaimable,
+    )
 
 
 def _reclaimable(_claimant: Task | None, candidates: Sequence[Task]) -> frozenset[TaskId]:

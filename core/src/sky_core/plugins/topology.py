@@ -65,6 +65,12 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
             return 0
         return scores[order[0]](parcel, node)
 
+    def scores_of(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
+        """The same of many nodes."""
+        if parcel.job.topology.on or not order:
+            return [0] * len(nodes)
+        return [scores[order[0]](parcel, node) for node in nodes]
+
     scores = {"namedzone": partial(_spare_large_zones, context), "continuity": partial(_spare_runs, context)}
 
     def direct(task: Task, node: Node) -> Reason | None:
@@ -75,7 +81,14 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
         return None if known or not required else Reason(Code.TOPOLOGY_UNKNOWN)
 
     return Functions(
-        qn=QN(predicate=predicate, order=score, best=best, sieve=_sieve, order_spans=order[:1] == ["continuity"]),
+        qn=QN(
+            predicate=predicate,
+            order=score,
+            best=best,
+            sieve=_sieve,
+            orders=scores_of,
+            order_spans=order[:1] == ["continuity"],
+        ),
         tn=TN(predicate=direct),
         predicate_zone=predicate_zone,
         quota_allocate=gate,
@@ -85,7 +98,7 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
 def _sieve(parcel: Parcel) -> Sieve | Literal[True]:
     """Under `required` nodes with a zone, else every node."""
     topology = parcel.job.topology
-    return (lambda node: node.zone is not None) if topology.on and topology.required else True
+    return Sieve(None, lambda node: node.zone is not None) if topology.on and topology.required else True
 
 
 def _spare_large_zones(context: Context, _: Parcel, node: Node) -> int:

@@ -7,8 +7,10 @@ looks through all quotas for each task, and counts slots by putting copies of a 
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from msgspec.structs import replace
 
+from sky_core.columns import Numbers
 from sky_core.model import (
     Claim,
     Instant,
@@ -21,6 +23,7 @@ from sky_core.model import (
     Shape,
     Task,
     TaskId,
+    Zone,
 )
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
@@ -29,7 +32,7 @@ from sky_core.resources import Resources
 from sky_core.shelves import Shelf
 from sky_core.statement import Statement
 from sky_core.states import TaskState
-from sky_core.topology import zone_of
+from sky_core.topology import zone_of, zone_ranks
 from sky_core.world import World
 
 
@@ -81,6 +84,17 @@ class Naive:
     def total(self, parcel: Parcel, area: Area) -> int:
         """Node by node."""
         return sum(self.slots(parcel, node) for node in self.nodes(area))
+
+    def by_zone(self, parcel: Parcel) -> Numbers:
+        """Zone by zone."""
+        return np.array([self.total(parcel, Area(zone.spec, zone)) for zone in self._world.zones], dtype=np.int64)
+
+    def tightest(self, parcel: Parcel, area: Area, count: int) -> Zone | None:
+        """All zones side by side."""
+        ranks, zones = zone_ranks(self._world), self._world.zones.values()
+        inside = [z for z in zones if area.spec in (None, z.id.spec) and area.zone in (None, z.id)]
+        keyed = [(self.total(parcel, Area(z.id.spec, z.id)), ranks[z.id], z) for z in inside]
+        return min(((slots, rank, z) for slots, rank, z in keyed if slots >= count), default=(0, 0, None))[2]
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """Of all nodes that do not refuse, side by side."""
