@@ -13,9 +13,10 @@ import yaml
 
 import crds
 from plays import Play, Step, post
-from sky_control_plane import ControlPlane, NotAtHandError, find
+from sky_control_plane import Binaries, ControlPlane
 from sky_core.api.instants import instant
 from sky_sandbox.sandbox import open_sandbox
+from sky_sandbox.state import restored, saved
 from sky_sandbox.testing import Caller
 from sky_sandbox.transport import SandboxTransport
 from sky_shell.access import kubeconfig
@@ -36,9 +37,9 @@ class SandboxStage:
         return trio.run(self._play, namespace, steps, clock=trio.testing.MockClock(autojump_threshold=0))
 
     async def _play(self, namespace: str, steps: Sequence[Step]) -> Transcript:
-        async with open_sandbox(START, habits=None) as sandbox:
+        async with open_sandbox(START, server=restored(state()), habits=None) as sandbox:
             transport = SandboxTransport(sandbox)
-            prepared = await played(transport, namespace, [*definitions(), HOME])
+            prepared = await played(transport, namespace, [HOME])
             assert surprises(prepared, of_sandbox=True) == []
             return await played(transport, namespace, steps)
 
@@ -71,15 +72,18 @@ def definitions() -> list[Step]:
     return [post(DEFINITIONS, one) for one in found if one["kind"] == "CustomResourceDefinition"]
 
 
+@cache
+def state() -> bytes:
+    """The state of a sandbox with our kinds."""
+    caller = Caller()
+    for step in definitions():
+        assert caller.post(step.path, step.body).status == 201
+    return saved(caller.server)
+
+
 @pytest.fixture(scope="session")
-def bare_plane(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def bare_plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     """An API server that has our kinds, and no controllers and no kubelets."""
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    try:
-        with capture.global_and_fixture_disabled():
-            binaries = find(notice=print)
-    except NotAtHandError as reason:
-        pytest.skip(str(reason))
     with ControlPlane(binaries, tmp_path_factory.mktemp("plane"), parts=[]) as plane:
         for step in definitions():
             assert plane.request("POST", DEFINITIONS, step.body).status == 201
@@ -110,7 +114,4 @@ def play(request: pytest.FixtureRequest) -> Play:
 @pytest.fixture
 def sky() -> Caller:
     """At a sandbox with our kinds."""
-    caller = Caller()
-    for step in definitions():
-        assert caller.post(step.path, step.body).status == 201
-    return caller
+    return Caller(restored(state()))

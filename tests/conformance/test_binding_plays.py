@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from plays import Play, again, delete, get, merge, post, put
 from sky_sandbox.testing import binding, named, pod
 
@@ -50,6 +52,7 @@ def test_a_binding_that_cannot_be_is_refused(play: Play) -> None:
         post(PODS, pod("a")),
         post(f"{PODS}/a/binding", named("v1", "Binding", "a", target={"kind": "Node"}), "500"),
         post(f"{PODS}/a/binding", named("v1", "Binding", "a", target={"kind": "Pod", "name": "x"}), "500"),
+        post(f"{PODS}/a/binding", binding("a", ""), "500"),
         post(f"{PODS}/a/binding", named("v1", "Binding", "a", target={"name": "n1"})),
         get(f"{PODS}/a"),
     )
@@ -167,6 +170,15 @@ def test_a_budget_lets_go_as_many_as_it_allows(play: Play) -> None:
         post(f"{PODS}/b/eviction", eviction("b", preconditions={"uid": OTHER}), "429 TooManyRequests"),
         get(f"{PODS}/b"),
     )
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"minAvailable": 1, "maxUnavailable": 1}, {"minAvailable": "200%"}, {"minAvailable": -1}, {"maxUnavailable": "x"}],
+    ids=["both", "too-much", "negative", "no-number"],
+)
+def test_a_budget_that_is_none(play: Play, spec: dict[str, Any]) -> None:
+    play(post(BUDGETS, budget("none", **spec), "422 Invalid"))
 
 
 def test_two_budgets_for_one_pod_are_one_too_many(play: Play) -> None:

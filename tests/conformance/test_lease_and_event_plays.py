@@ -41,6 +41,7 @@ def test_a_lease_that_is_gone_is_made_by_a_put(play: Play) -> None:
         put(f"{LEASES}/l", again("l", spec={"holderIdentity": "b"}), "409 Conflict"),
         put(f"{LEASES}/l", again("l", metadata={"uid": None}, spec={"holderIdentity": "b"}), "201"),
         put(f"{LEASES}/l", lease("l", holderIdentity="c"), "422 Invalid"),
+        put(f"{LEASES}/n", {**lease("n"), "metadata": {"name": "n", "resourceVersion": "1"}}, "201"),
         put(f"{LEASES}/m", lease("m", holderIdentity="b"), "201", dryRun="All"),
         get(f"{LEASES}/l"),
         get(f"{LEASES}/m", "404 NotFound"),
@@ -90,6 +91,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "a long action": event("e", action="a" * 129),
     "a long instance": event("e", reportingInstance="i" * 129),
     "a controller that is no name": event("e", reportingController="not a name"),
+    "a time that is none": event("e", eventTime="2026-01-01T00:00:00Z"),
+    "what only the older group has": event("e", deprecatedCount=3),
     "a series of one": event("e", series={"count": 1, "lastObservedTime": TIME}),
     "a series without a time": event("e", series={"count": 2}),
 }  # fmt: skip
@@ -97,7 +100,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", WRONG, ids=lambda what: what.replace(" ", "-"))
 def test_an_event_cannot_have(play: Play, what: str) -> None:
-    play(post(EVENTS, WRONG[what], "422 Invalid"))
+    play(post(EVENTS, WRONG[what], "400 BadRequest" if what == "a time that is none" else "422 Invalid"))
 
 
 def test_an_event_may_have_much_to_say(play: Play) -> None:
@@ -110,6 +113,16 @@ def test_only_the_older_group_minds_the_namespace_of_what_an_event_is_about(play
         post(EVENTS, event("e", regarding=elsewhere)),
         post(OLD_EVENTS, named("v1", "Event", "f", involvedObject=elsewhere), "422 Invalid"),
         post(OLD_EVENTS, named("v1", "Event", "f", involvedObject={**elsewhere, "namespace": "$ns"}, reason="R")),
+    )
+
+
+def test_the_older_group_asks_little(play: Play) -> None:
+    about = {"kind": "Pod", "name": "p", "namespace": "$ns"}
+    play(
+        post(OLD_EVENTS, named("v1", "Event", "c", involvedObject=about, reason="R", message="m", type="Normal")),
+        merge(f"{OLD_EVENTS}/c", {"count": 2}),
+        merge(f"{OLD_EVENTS}/c", {"message": "n"}),
+        get(f"{EVENTS}/c"),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plays import Play, Step, again, delete, get, merge, post, put
+from plays import Play, Step, again, delete, elsewise, get, merge, post, put
 from sky_sandbox.testing import named, node, pod
 
 MAPS = "/api/v1/namespaces/$ns/configmaps"
@@ -70,10 +70,9 @@ VOLUMES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("path", VOLUMES, ids=lambda path: path.rsplit("/", 1)[1])
 def test_the_life_of_storage(play: Play, path: str) -> None:
-    """A real server adds finalizers that its controllers take away."""
     one = f"{path}/whole-life"
     play(
-        post(path, VOLUMES[path]),
+        elsewise("protection", post(path, VOLUMES[path])),
         post(path, VOLUMES[path], "409 AlreadyExists"),
         merge(one, {"metadata": {"finalizers": None, "labels": {"a": "b"}}}),
         get(one),
@@ -109,6 +108,12 @@ WRONG: dict[str, Step] = {
     ),
     "no json": post(MAPS, b"{", "400 BadRequest"),
     "a list": post(MAPS, b"[1]", "400 BadRequest"),
+    "no body": post(MAPS, b"", "400 BadRequest"),
+    "a slash in its name": post(MAPS, named("v1", "ConfigMap", "a/b"), "422 Invalid"),
+    "no value of a label": post(MAPS, {**MAP, "metadata": {"name": "m", "labels": {"a": None}}}),
+    "a generation": post(MAPS, {**MAP, "metadata": {"name": "m", "generation": 7}}),
+    "a read that has a time-out without a unit": get(MAPS, "400 BadRequest", timeout="3"),
+    "a field selector without a value": get(MAPS, "400 BadRequest", fieldSelector="metadata.name"),
     "no name": post(MAPS, {**MAP, "metadata": {}}, "422 Invalid"),
     "an upper case name": post(MAPS, named("v1", "ConfigMap", "Upper"), "422 Invalid"),
     "an upper case name of ours": post(f"/apis/{SKY}/quotas", named(SKY, "Quota", "Upper"), "422 Invalid"),
@@ -140,7 +145,9 @@ WRONG: dict[str, Step] = {
     "a version of ours that is not there": get("/apis/scheduling.infini-ai.com/v9/quotas", "404"),
     "a part of ours that is not there": get(f"/apis/{SKY}/quotas/q/scale", "404 NotFound"),
     "a path that is not there": get("/nothing", "404"),
-    "a namespace kind without a namespace": get(f"/apis/{SKY}/podgroups"),
+    "a namespace kind without a namespace": get(
+        f"/apis/{SKY}/podgroups", fieldSelector="metadata.namespace=$ns"
+    ),
     "a post to an object": post(f"{MAPS}/m", MAP, "405 MethodNotAllowed"),
     "a put to a collection": put(MAPS, MAP, "405 MethodNotAllowed"),
     "a time-out without a unit": post(MAPS, MAP, "400 BadRequest", timeout="3"),
@@ -169,6 +176,48 @@ def test_a_whole_object_is_put_without_uid_and_version(play: Play) -> None:
         put(f"{MAPS}/m", {**MAP, "data": {"a": "2"}}),
         put(f"{MAPS}/m", named("v1", "ConfigMap", "other"), "400 BadRequest"),
         put(f"{MAPS}/absent", named("v1", "ConfigMap", "absent"), "404 NotFound"),
+    )
+
+
+def test_data_may_be_taken_away(play: Play) -> None:
+    play(post(MAPS, MAP), put(f"{MAPS}/m", {**MAP, "data": None}), put(f"{MAPS}/m", {**MAP, "data": {"a": None}}))
+
+
+def test_namespaces(play: Play) -> None:
+    path = "/api/v1/namespaces"
+    play(
+        post(path, named("v1", "Namespace", "a.b"), "422 Invalid"),
+        post(path, named("v1", "Namespace", "$ns"), "409 AlreadyExists"),
+        merge(f"{path}/$ns", {"metadata": {"labels": {"a": "b"}}}),
+        get(f"{path}/$ns"),
+        get(f"{path}/default"),
+        delete(f"{path}/default", gets="403 Forbidden"),
+        delete(f"{path}/absent", gets="404 NotFound"),
+        delete(path, gets="405 MethodNotAllowed"),
+    )
+
+
+def test_a_name_is_taken_until_its_object_is_gone(play: Play) -> None:
+    held = {**MAP, "metadata": {"name": "m", "finalizers": ["example.com/a"]}}
+    play(
+        post(MAPS, held),
+        delete(f"{MAPS}/m"),
+        post(MAPS, MAP, "409 AlreadyExists"),
+        merge(f"{MAPS}/m", {"data": {"c": "1"}}),
+        merge(f"{MAPS}/m", {"metadata": {"finalizers": None}}),
+        post(MAPS, MAP),
+    )
+
+
+def test_a_node_tells_its_state_by_its_status(play: Play) -> None:
+    one = "/api/v1/nodes/tells"
+    play(
+        post("/api/v1/nodes", node("tells", cpu="4")),
+        merge(one, {"status": {"allocatable": {"cpu": "5"}}}),
+        merge(f"{one}/status", {"status": {"allocatable": {"cpu": "6000m"}, "phase": "x"}}),
+        merge(f"{one}/status", {"metadata": {"labels": {"a": "b"}}, "spec": {"unschedulable": True}}),
+        merge(f"{one}/status", {"status": {"allocatable": {"cpu": "many"}}}, "422 Invalid"),
+        get(one),
     )
 
 
@@ -205,7 +254,7 @@ def test_orphans_and_dependents_are_deleted_alike_where_nobody_collects_garbage(
         post(MAPS, MAP),
         delete(f"{MAPS}/m", {"propagationPolicy": "Background"}),
         post(MAPS, MAP),
-        delete(f"{MAPS}/m", propagationPolicy="Foreground", sandbox="501 NotImplemented"),
+        elsewise("garbage", delete(f"{MAPS}/m", propagationPolicy="Foreground")),
     )
 
 

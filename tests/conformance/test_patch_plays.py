@@ -1,5 +1,6 @@
 """Objects are changed by patches of four kinds."""
 
+import msgspec
 import pytest
 
 from plays import Play, apply, get, json_patch, merge, post, put, strategic
@@ -58,6 +59,26 @@ def test_a_strategic_patch_merges_lists_by_key(play: Play) -> None:
     )
 
 
+def test_directives_of_a_strategic_patch(play: Play) -> None:
+    one = f"{MAPS}/m"
+    play(
+        post(MAPS, MAP),
+        strategic(one, {"data": {"b": None, "e": "5"}}),
+        strategic(one, {"data": {"$patch": "replace", "f": "6"}}),
+        strategic(one, {"data": {"$patch": "odd"}}, "500"),
+        strategic(one, {"data": {"z": 9}}, "422 Invalid"),
+        merge(one, {"data": {"z": 9}}, "422 Invalid"),
+        merge(one, {"data": {"z": "9"}}, dryRun="All"),
+        json_patch(one, {"op": "add", "path": "/metadata/labels/slash~1key", "value": "v"}, gets="422 Invalid"),
+        get(one),
+    )
+
+
+def test_a_json_patch_is_a_list(play: Play) -> None:
+    step = json_patch(f"{MAPS}/m", gets="400 BadRequest")
+    play(post(MAPS, MAP), msgspec.structs.replace(step, body={"op": "add"}))
+
+
 def test_kubectl_s_patches_of_nodes(play: Play) -> None:
     path = "/api/v1/nodes/patched"
     taint = {"key": "a", "value": "b", "effect": "NoSchedule"}
@@ -88,7 +109,7 @@ def test_a_strategic_patch_of_a_custom_resource_is_refused(play: Play) -> None:
 @pytest.mark.parametrize("collection", [MAPS, QUOTAS], ids=["configmap", "quota"])
 def test_a_patch_of_an_unknown_kind_is_refused(play: Play, collection: str) -> None:
     step = merge(f"{collection}/m", {}, "415 UnsupportedMediaType")
-    play(type(step)(**{name: getattr(step, name) for name in step.__struct_fields__} | {"media": "text/plain"}))
+    play(msgspec.structs.replace(step, media="text/plain"))
 
 
 def test_a_patch_that_makes_something_else_of_an_object_is_refused(play: Play) -> None:
@@ -205,6 +226,45 @@ def test_an_apply_over_what_was_made_otherwise(play: Play) -> None:
         apply(path, named("v1", "ConfigMap", "m", data={"a": "9"}), force=True),
         put(path, {**MAP, "data": {"a": "9"}}, fieldManager="carol"),
         apply(path, named("v1", "ConfigMap", "m", data={})),
+        get(path),
+    )
+
+
+def test_a_hand_that_changes_what_was_applied(play: Play) -> None:
+    path = f"{MAPS}/m"
+
+    def map_of(**data: str) -> dict[str, object]:
+        return named("v1", "ConfigMap", "m", data=data)
+
+    play(
+        apply(path, map_of(a="1", b="2"), "201", by="one"),
+        apply(path, map_of(b="2"), by="two"),
+        apply(path, map_of(a="3"), "409 Conflict", by="two"),
+        apply(path, map_of(c="3"), by="one"),
+        apply(path, map_of(c="4"), by="two", force=True),
+        merge(path, {"data": {"c": "5"}}, fieldManager="hand"),
+        apply(path, map_of(c="6"), "409 Conflict", by="two"),
+        apply(path, map_of(), by="two"),
+        apply(path, map_of(d="1"), by="three", fieldValidation="Strict"),
+        get(path),
+    )
+
+
+def test_agents_report_their_nets_of_one_node(play: Play) -> None:
+    path = f"/apis/{SKY}/nodetopologies/reported"
+
+    def net(**nets: object) -> dict[str, object]:
+        return named(SKY, "NodeTopology", "reported", spec={"net": nets})
+
+    roce, other = {"name": "eth0", "switchName": "s1"}, {"name": "eth1", "switchName": "s1"}
+    play(
+        apply(path, net(roce=[roce]), "201", by="agent"),
+        apply(path, net(ib=[{"name": "ib0", "switchName": "s2"}], roce=[other]), by="collector"),
+        apply(path, net(ib=[{"name": "ib0", "switchName": "s3"}]), by="collector"),
+        apply(path, net(roce=[{**roce, "switchName": "s9"}]), "409 Conflict", by="other"),
+        apply(path, net(roce=[{"name": "eth0"}]), by="other"),
+        apply(path, net(), by="agent"),
+        apply(path, net(roce=[{"switchName": "s1"}]), "500", by="agent"),
         get(path),
     )
 

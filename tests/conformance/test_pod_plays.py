@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from plays import Play, again, delete, get, merge, post, put
+from plays import Play, again, delete, elsewise, get, json_patch, merge, post, put, strategic
 from sky_sandbox.testing import named, pod
 
 PODS = "/api/v1/namespaces/$ns/pods"
+OTHER = "8c3ad9a4-0000-4000-8000-000000000000"
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 
 
@@ -68,6 +69,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no image": (spec(containers=[{"name": "main"}]), "422 Invalid"),
     "no name of a container": (spec(containers=[{"image": "image"}]), "422 Invalid"),
     "two containers of one name": (spec(containers=[CONTAINER, CONTAINER]), "422 Invalid"),
+    "a name of a container that is none": (spec(containers=[{"name": "A", "image": "image"}]), "422 Invalid"),
+    "more of a device than its limit": (asking({GPU: 2}, {GPU: 1}), "422 Invalid"),
+    "a priority of its own": (spec(priority=7), "403 Forbidden"),
+    "a preemption policy of its own": (spec(preemptionPolicy="Never"), "403 Forbidden"),
+    "a gate that is no name": (spec(schedulingGates=[{"name": "a b"}]), "422 Invalid"),
+    "a selector of no label": (spec(nodeSelector={"a b": "c"}), "422 Invalid"),
+    "an effect that is none": (spec(tolerations=[{"key": "a", "effect": "Odd"}]), "422 Invalid"),
+    "a value that exists": (spec(tolerations=[{"key": "a", "operator": "Exists", "value": "b"}]), "422 Invalid"),
+    "seconds to tolerate anything": (spec(tolerations=[{"operator": "Exists", "tolerationSeconds": 3}]), "422 Invalid"),
+    "a negative limit": (asking(limits={"cpu": "-1"}), "422 Invalid"),
     "a negative amount": (asking({"cpu": "-1"}), "422 Invalid"),
     "an amount that is none": (asking({"cpu": "many"}), "400 BadRequest"),
     "half a device": (asking(limits={GPU: "500m"}), "422 Invalid"),
@@ -96,6 +107,8 @@ def test_priorities_come_from_classes(play: Play) -> None:
     play(
         post(CLASSES, made("classed-high", 1000, preemptionPolicy="Never")),
         post(CLASSES, made("classed-too-high", 1_000_000_001), "422 Invalid"),
+        post(CLASSES, named("scheduling.k8s.io/v1", "PriorityClass", "classed", value="x"), "400 BadRequest"),
+        post(CLASSES, made("system-classed", 1), "422 Invalid"),
         merge(f"{CLASSES}/classed-high", {"value": 1001}, "422 Invalid"),
         merge(f"{CLASSES}/classed-high", {"description": "d"}),
         post(PODS, spec(priorityClassName="classed-high")),
@@ -120,6 +133,43 @@ def test_little_of_a_pod_may_change(play: Play) -> None:
         merge(f"{PODS}/a", {"spec": {"activeDeadlineSeconds": 60}}),
         put(f"{PODS}/a", pod("a", cpu="2"), "422 Invalid"),
         get(f"{PODS}/a"),
+    )
+
+
+def test_more_of_a_pod_may_change_than_labels(play: Play) -> None:
+    raw = pod("a", cpu="1")
+    more = [{"key": "k", "operator": "Exists"}]
+    play(
+        post(PODS, raw, keep="a"),
+        put(f"{PODS}/a", raw, "422 Invalid"),
+        strategic(f"{PODS}/a", {"spec": {"containers": [{"name": "main", "image": "other"}]}}),
+        json_patch(f"{PODS}/a", {"op": "add", "path": "/spec/tolerations/-", "value": more[0]}),
+        merge(f"{PODS}/a", {"spec": {"tolerations": more}}),
+        merge(f"{PODS}/a", {"metadata": {"uid": OTHER}}, "422 Invalid"),
+        put(f"{PODS}/a", again("a", metadata={"resourceVersion": ""}), "422 Invalid"),
+        get(f"{PODS}/a"),
+    )
+
+
+def test_the_status_of_a_pod_is_patched(play: Play) -> None:
+    status = f"{PODS}/a/status"
+    play(
+        post(PODS, pod("a"), keep="a"),
+        merge(status, {"status": {"phase": "Running"}, "spec": {"nodeName": "n"}}),
+        merge(status, {"metadata": {"labels": {"x": "y"}}}),
+        merge(status, {"metadata": {"annotations": {"x": "y"}}, "status": {"message": "m"}}),
+        merge(status, {"metadata": {"resourceVersion": "$a.resourceVersion"}}, "409 Conflict"),
+        merge(status, {"metadata": {"uid": OTHER}, "status": {"message": "n"}}, "422 Invalid"),
+        merge(f"{PODS}/absent/status", {}, "404 NotFound"),
+        get(status),
+    )
+
+
+def test_the_affinity_of_a_gated_pod_stays(play: Play) -> None:
+    anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "a"}]}}
+    play(
+        post(PODS, spec(schedulingGates=[{"name": "example.com/a"}])),
+        elsewise("gated affinity", merge(f"{PODS}/p", {"spec": {"affinity": anti}}, "422 Invalid")),
     )
 
 

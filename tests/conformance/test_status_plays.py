@@ -1,6 +1,6 @@
 """Status is written by itself, and an epoch never falls."""
 
-from plays import Play, again, apply, get, json_patch, merge, post, put
+from plays import Play, again, apply, delete, get, json_patch, merge, post, put
 from sky_sandbox.testing import named, pod
 
 SKY = "scheduling.infini-ai.com/v1alpha1"
@@ -11,6 +11,13 @@ OTHER = "8c3ad9a4-0000-4000-8000-000000000000"
 
 def quota(name: str, **more: object) -> dict[str, object]:
     return named(SKY, "Quota", name, spec={"request": {"nvidia.com/gpu": 8}}, **more)
+
+
+TOLD = {"type": "Bound", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+def claim(number: int) -> dict[str, str]:
+    return {"namespace": "d", "name": f"p{number}", "uid": f"u{number}"}
 
 
 def test_a_new_object_has_no_status_whatever_it_says(play: Play) -> None:
@@ -36,6 +43,11 @@ def test_a_status_is_put_with_a_name_and_a_version_alone(play: Play) -> None:
         post(QUOTAS, quota("bare"), keep="q"),
         put(f"{QUOTAS}/bare/status", body, keep="q"),
         put(f"{QUOTAS}/bare/status", body),
+        put(f"{QUOTAS}/bare/status", {"metadata": body["metadata"], "status": {}}, "400 BadRequest"),
+        merge(f"{QUOTAS}/bare/status", {"metadata": {"labels": {"a": "b"}}}),
+        delete(f"{QUOTAS}/bare"),
+        merge(f"{QUOTAS}/bare/status", {"status": {}}, "404 NotFound"),
+        post(QUOTAS, quota("bare")),
         get(f"{QUOTAS}/bare"),
     )
 
@@ -104,6 +116,9 @@ def test_a_status_of_the_wrong_form_is_refused(play: Play) -> None:
         merge(path, {"status": []}, "422 Invalid"),
         merge(path, {"status": "x"}, "422 Invalid"),
         merge(path, {"status": {"conditions": [{"type": "A"}]}}, "422 Invalid"),
+        merge(path, {"status": {"conditions": [TOLD, TOLD]}}, "422 Invalid"),
+        merge(path, {"status": {"tasks": [claim(i) for i in range(257)]}}, "422 Invalid"),
+        merge(path, {"status": {"tasks": [claim(i) for i in range(3)]}}),
         merge(path, {"status": {"unknown": 1}}),
         merge(path, {"status": {"unknown": 1}}, "422 Invalid", fieldValidation="Strict"),
         get(f"{QUOTAS}/malformed"),

@@ -38,6 +38,20 @@ SHOWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "/api/v1/namespaces/default/pods": (pod("shown", node="n1"), {"phase": "Running", "conditions": [READY]}),
     "/api/v1/nodes": (node("shown", gpu="8"), {"conditions": [READY], "addresses": [ADDRESS]}),
+    "/api/v1/persistentvolumes": (
+        named("v1", "PersistentVolume", "shown", spec={
+            "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteMany", "ReadWriteOnce"],
+            "hostPath": {"path": "/x"}, "storageClassName": "fast",
+            "claimRef": {"namespace": "default", "name": "shown"},
+        }),
+        {"phase": "Bound"},
+    ),
+    "/api/v1/namespaces/default/persistentvolumeclaims": (
+        named("v1", "PersistentVolumeClaim", "shown", spec={
+            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "volumeName": "shown",
+        }),
+        {"phase": "Bound", "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]},
+    ),
     "/api/v1/namespaces": (named("v1", "Namespace", "shown"), {}),
     "/api/v1/namespaces/default/configmaps": (named("v1", "ConfigMap", "shown", data={"a": "b"}), {}),
     "/apis/coordination.k8s.io/v1/namespaces/default/leases": (
@@ -53,6 +67,15 @@ SHOWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         named(
             "v1", "Event", "shown", involvedObject={"kind": "Pod", "name": "p", "namespace": "default"},
             type="Normal", reason="R", message="m", firstTimestamp=TIME, lastTimestamp=TIME, count=3,
+            source={"component": "c", "host": "h"},
+        ),
+        {},
+    ),
+    "/apis/events.k8s.io/v1/namespaces/default/events": (
+        named(
+            "events.k8s.io/v1", "Event", "newer", regarding={"kind": "Pod", "name": "p", "namespace": "default"},
+            type="Normal", reason="R", action="A", note="m", eventTime="2026-01-01T00:00:00.000000Z",
+            reportingController="c", reportingInstance="i",
         ),
         {},
     ),
@@ -76,11 +99,12 @@ def ask(bare_plane: ControlPlane, sky: Caller) -> Callable[..., tuple[Answer, An
 @pytest.mark.parametrize("path", SHOWN, ids=lambda path: path.rsplit("/", 1)[1])
 def test_a_table_of(ask: Callable[..., tuple[Answer, Answer]], path: str) -> None:
     raw, status = SHOWN[path]
-    made = [ask("POST", path, raw)]
+    one = f"{path}/{raw['metadata']['name']}"
+    made = [ask("POST", path, raw), ask("PATCH", one, {"metadata": {"finalizers": None}})]  # a real server adds some
     if status:
-        made.append(ask("PATCH", f"{path}/shown/status", {"status": status}))
+        made.append(ask("PATCH", f"{one}/status", {"status": status}))
     assert all(answer.status in {200, 201} for both in made for answer in both)
-    asked = [f"{path}/shown", f"{path}?fieldSelector=metadata.name=shown", f"{path}/shown?includeObject=None"]
+    asked = [one, f"{path}?fieldSelector=metadata.name={raw['metadata']['name']}", f"{one}?includeObject=None"]
     steps = [Step(method="GET", path=one) for one in asked]
     answers = [ask("GET", one, accept=TABLE) for one in asked]
     truth, copy = (Transcript(steps, [answer[i] for answer in answers]) for i in (0, 1))

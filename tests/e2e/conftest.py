@@ -8,21 +8,11 @@ from pathlib import Path
 import pytest
 
 import crds
-from sky_control_plane import Binaries, ControlPlane, NotAtHandError, find, service_account
+from sky_control_plane import Binaries, ControlPlane, service_account
 
 ROOT = Path(__file__).parents[2]
 SCHEDULER = service_account("sky-system", "sky-scheduler")
 OUTSIDER = service_account("default", "outsider")
-
-
-@pytest.fixture(scope="session")
-def binaries(pytestconfig: pytest.Config) -> Binaries:
-    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
-    try:
-        with capture.global_and_fixture_disabled():
-            return find(notice=print)
-    except NotAtHandError as reason:
-        pytest.skip(str(reason))
 
 
 @contextmanager

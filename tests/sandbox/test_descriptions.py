@@ -65,9 +65,11 @@ def test_pods_and_nodes_are_shown_as_kubectl_shows_them(caller: Caller) -> None:
     caller.post(NODES, node("n"))
     caller.patch(f"{NODES}/n", {"metadata": {"labels": {"node-role.kubernetes.io/gpu": ""}}}, MERGE_PATCH)
     caller.patch(f"{NODES}/n", {"spec": {"unschedulable": True}}, MERGE_PATCH)
-    assert cells(caller, NODES) == [["n", "Unknown,SchedulingDisabled", "gpu", "0s", "", "<none>"]]
+    assert cells(caller, NODES) == [
+        ["n", "Unknown,SchedulingDisabled", "gpu", "0s", "", "<none>", "<none>", *["<unknown>"] * 3]
+    ]
     caller.post(PODS, pod("p"))
-    assert cells(caller, PODS) == [["p", "0/1", "Pending", "0", "0s", "<none>", "<none>", "<none>"]]
+    assert cells(caller, PODS) == [["p", "0/1", "Pending", "0", "0s", *["<none>"] * 4]]
     gated = pod("q")
     gated["spec"]["schedulingGates"] = [{"name": "g"}]
     caller.post(PODS, gated)
@@ -82,7 +84,9 @@ def test_events_and_budgets_are_shown(caller: Caller) -> None:
     said = {"type": "Normal", "reason": "Because", "message": "m", "lastTimestamp": "2026-01-01T00:00:00Z"}
     caller.post("/api/v1/namespaces/default/events", named("v1", "Event", "e", involvedObject=about, **said))
     caller.now = instant("2026-01-01T03:00:00Z")
-    assert cells(caller, "/api/v1/namespaces/default/events") == [["e", "3h", "Normal", "Because", "pod/p", "m"]]
+    assert cells(caller, "/api/v1/namespaces/default/events") == [
+        ["3h", "Normal", "Because", "pod/p", "", "", "m", "<unknown>", 1, "e"]
+    ]
     budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
     caller.post(budgets, named("policy/v1", "PodDisruptionBudget", "b", spec={"maxUnavailable": 1}))
     assert cells(caller, budgets) == [["b", "N/A", "1", 0, "0s"]]

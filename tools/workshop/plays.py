@@ -6,7 +6,7 @@ metadata. `$ns` is the namespace in which the play is played.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
@@ -24,7 +24,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         gets: The status and the reason of the answer, wherever it is put: `409 Conflict`.
-        sandbox: What the sandbox says where it does not do this.
+        elsewise: What the sandbox does otherwise here, if it does: a key of ELSEWISE.
         keep: The name under which the answer is kept.
         lines: A watch, of which so many lines are read, or all until it ends if there are fewer; None: no watch.
     """
@@ -35,9 +35,42 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     body: object = None
     media: str = JSON
     gets: str = "200"
-    sandbox: str = ""
+    elsewise: str = ""
     keep: str = ""
     lines: int | None = None
+
+
+class Elsewise(NamedTuple):
+    """What the sandbox does otherwise than an API server, and why.
+
+    Attributes:
+        why: The reason, for people.
+        verdict: What it says instead; empty if it does the same.
+        fields: Where its answer differs then: a form of the paths that differences name.
+    """
+
+    why: str
+    verdict: str = ""
+    fields: str = ""
+
+
+UNSUPPORTED: Final = "501 NotImplemented"
+ELSEWISE: Final[Mapping[str, Elsewise]] = {
+    "garbage": Elsewise("it collects no garbage: a deletion that waits for that would wait for ever", UNSUPPORTED),
+    "rule": Elsewise("it evaluates no CEL, and knows the rules of our own kinds by their text", UNSUPPORTED),
+    "scale": Elsewise("nobody here scales anything, and custom kinds have no part but their status", UNSUPPORTED),
+    "word": Elsewise("it judges by those words of schemas only that our own kinds use", UNSUPPORTED),
+    "gated affinity": Elsewise("which changes narrow an affinity is long to tell, and nobody makes any", UNSUPPORTED),
+    "protection": Elsewise(
+        "nobody in it uses volumes, or takes the finalizers off again that protect those that are in use",
+        fields=r"\.body\.metadata\.finalizers",
+    ),
+    "first fault": Elsewise(
+        "of a definition that cannot be read it names what is wrong first", fields=r"\.body\.details\.causes\..*"
+    ),
+}  # fmt: skip
+"""All that the sandbox is known to do otherwise. A play names it at the step where it shows, and fails where it does
+not show there."""
 
 
 class Play(Protocol):
@@ -51,9 +84,9 @@ Kept: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Answers by the names under which they were kept."""
 
 
-def get(path: str, gets: str = "200", *, keep: str = "", sandbox: str = "", **query: object) -> Step:
+def get(path: str, gets: str = "200", *, keep: str = "", **query: object) -> Step:
     """Read an object or a list."""
-    return Step(method="GET", path=path, query=_query(query), gets=gets, keep=keep, sandbox=sandbox)
+    return Step(method="GET", path=path, query=_query(query), gets=gets, keep=keep)
 
 
 def watch(path: str, gets: str = "200", *, lines: int = 1000, **query: object) -> Step:
@@ -62,9 +95,9 @@ def watch(path: str, gets: str = "200", *, lines: int = 1000, **query: object) -
     return Step(method="GET", path=path, query=said, gets=gets, lines=lines)
 
 
-def post(path: str, body: object, gets: str = "201", *, keep: str = "", sandbox: str = "", **query: object) -> Step:
+def post(path: str, body: object, gets: str = "201", *, keep: str = "", **query: object) -> Step:
     """Make an object."""
-    return Step(method="POST", path=path, query=_query(query), body=body, gets=gets, keep=keep, sandbox=sandbox)
+    return Step(method="POST", path=path, query=_query(query), body=body, gets=gets, keep=keep)
 
 
 def put(path: str, body: object, gets: str = "200", *, keep: str = "", **query: object) -> Step:
@@ -72,9 +105,9 @@ def put(path: str, body: object, gets: str = "200", *, keep: str = "", **query: 
     return Step(method="PUT", path=path, query=_query(query), body=body, gets=gets, keep=keep)
 
 
-def delete(path: str, body: object = None, gets: str = "200", *, sandbox: str = "", **query: object) -> Step:
+def delete(path: str, body: object = None, gets: str = "200", **query: object) -> Step:
     """Delete an object."""
-    return Step(method="DELETE", path=path, query=_query(query), body=body, gets=gets, sandbox=sandbox)
+    return Step(method="DELETE", path=path, query=_query(query), body=body, gets=gets)
 
 
 def merge(path: str, body: object, gets: str = "200", *, keep: str = "", **query: object) -> Step:
@@ -95,6 +128,11 @@ def json_patch(path: str, *operations: object, gets: str = "200", keep: str = ""
 def apply(path: str, body: object, gets: str = "200", *, by: str = "alice", keep: str = "", **query: object) -> Step:
     """Change or make an object by server-side apply."""
     return _patch(APPLY_PATCH, path, body, gets, keep, {"fieldManager": by, **query})
+
+
+def elsewise(what: str, step: Step) -> Step:
+    """A step that the sandbox answers otherwise than an API server."""
+    return msgspec.structs.replace(step, elsewise=what)
 
 
 def again(name: str, **changes: object) -> dict[str, object]:

@@ -11,13 +11,21 @@ from sky_sandbox.api.refusals import Cause, Refusal, bad_request, invalid, unsup
 from sky_sandbox.api.requests import Request
 from sky_sandbox.objects.core_schemas import PLAIN
 from sky_sandbox.objects.events import kept, viewed
-from sky_sandbox.objects.schemas import WRONG_TYPE, faults
+from sky_sandbox.objects.schemas import WRONG_TYPE, canonical, faults, without_nulls
 
 
 def read(
-    kind: Kind, raw: Mapping[str, Any], *, name: str = "", namespace: str = "", patched: bool = False
+    kind: Kind,
+    raw: Mapping[str, Any],
+    *,
+    name: str = "",
+    namespace: str = "",
+    patched: bool = False,
+    applied: bool = False,
 ) -> dict[str, Any]:
-    """A client's object as the storage would keep it. `patched`: it is what a patch has made of the one there was.
+    """A client's object as the storage would keep it.
+
+    `patched`: it is what a patch has made of the one there was. `applied`: it is what somebody applies, nulls and all.
 
     Raises:
         Refusal: It is of another kind than its path says, of another name or namespace, or has a field of a wrong type.
@@ -33,12 +41,15 @@ def read(
         metadata = {**metadata, "namespace": namespace}
     bare = {key: value for key, value in raw.items() if key not in {"apiVersion", "kind"}}
     bare["metadata"] = _as_go_has_it(metadata)
-    found: dict[str, Any] = bare if kind.custom else dict(kept(kind, _as_go_has_it(bare)))
+    if kind.custom:
+        found: dict[str, Any] = bare if applied else without_nulls(bare, kind.schema)
+    else:
+        found = dict(kept(kind, _as_go_has_it(bare)))
     known = PLAIN if kind.custom else kind.schema
     wrong = [cause for cause in faults(found, known) if cause.type == WRONG_TYPE]
     if wrong:
         raise _unreadable(kind, wrong[0].message, patched=patched)
-    return found
+    return found if kind.custom else dict(canonical(found, kind.schema))
 
 
 def _check_kind(kind: Kind, raw: Mapping[str, Any], *, patched: bool) -> None:

@@ -39,6 +39,11 @@ def is_label_name(text: str) -> bool:
     return _LABEL.fullmatch(text) is not None
 
 
+def is_qualified_name(text: str) -> bool:
+    """Whether it is a name as keys of labels are: with a prefix or without."""
+    return _KEY.fullmatch(text) is not None
+
+
 def born(kind: Kind, said: Object, identities: Identities, now: Instant) -> dict[str, Any]:
     """The metadata of a new object.
 
@@ -96,7 +101,7 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
         yield Cause("metadata.name", f'Invalid value: "{name}": a lowercase RFC 1123 subdomain is wanted')
     yield from _faults_of_texts(metadata)
     for index, finalizer in enumerate(metadata.get("finalizers", ())):
-        if not _KEY.fullmatch(finalizer):
+        if not is_qualified_name(finalizer):
             yield Cause("metadata.finalizers", f'Invalid value: "{finalizer}": a qualified name is wanted')
         elif "/" not in finalizer and finalizer not in _FINALIZERS:
             yield Cause(f"metadata.finalizers[{index}]", f'Invalid value: "{finalizer}": name is not fully qualified')
@@ -108,13 +113,13 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
 
 def _faults_of_texts(metadata: Object) -> Iterator[Cause]:
     for key, value in metadata.get("labels", {}).items():
-        if not _KEY.fullmatch(key):
+        if not is_qualified_name(key):
             yield Cause("metadata.labels", f'Invalid value: "{key}": name part must consist of alphanumeric characters')
         if not is_label_value(value):
             yield Cause("metadata.labels", f'Invalid value: "{value}": a valid label must be at most 63 characters')
     annotations = metadata.get("annotations", {})
     for key in annotations:
-        if not _KEY.fullmatch(key.lower()):
+        if not is_qualified_name(key.lower()):
             yield Cause("metadata.annotations", f'Invalid value: "{key}": name part must consist of alphanumerics')
     if sum(len(key) + len(text.encode()) for key, text in annotations.items()) > _ANNOTATIONS_MAX:
         why = f"Too long: may not be more than {_ANNOTATIONS_MAX} bytes"

@@ -17,6 +17,15 @@ PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 
 
+def _number(text: str) -> int | float:
+    """What Go writes of a number that has a point or an exponent: a whole one has neither."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+_JSON: Final = msgspec.json.Decoder(float_hook=_number)
+
+
 class Request(msgspec.Struct, frozen=True, kw_only=True):
     """One request; the query unencoded, the path as it was sent."""
 
@@ -71,7 +80,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
         if "cbor" in self.content_type:
             raise unsupported(f"read {self.content_type}; send JSON")
         try:
-            return msgspec.json.decode(self.body)
+            return _JSON.decode(self.body)
         except (msgspec.DecodeError, RecursionError) as error:
             if "yaml" in self.content_type:
                 raise unsupported("read YAML; JSON is YAML too, send that") from None

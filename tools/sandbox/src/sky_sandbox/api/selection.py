@@ -12,6 +12,7 @@ from sky_core.simulation.objects import part
 from sky_sandbox.api.kinds import Kind
 from sky_sandbox.api.refusals import bad_request
 from sky_sandbox.api.requests import Request
+from sky_sandbox.objects.events import kept_path
 
 _TERM: Final = re.compile(r"([^=!,\\]+)(!=|==|=)((?:[^,\\=]|\\[\\,=])*)(?:,|$)")
 _ALWAYS: Final = ("metadata.name", "metadata.namespace")
@@ -69,5 +70,5 @@ def _fields(kind: Kind, text: str) -> tuple[FieldTerm, ...]:
         if path not in _ALWAYS and path not in kind.fields:
             raise bad_request(f"field label not supported: {path}")
         value = re.sub(r"\\(.)", r"\1", match[3])
-        terms.append(FieldTerm(tuple(path.split(".")), value, match[2] != "!="))
+        terms.append(FieldTerm(kept_path(kind, path), value, match[2] != "!="))
     return tuple(terms)

@@ -195,7 +195,7 @@ class Writer:
             raise invalid("PatchOptions.meta.k8s.io", "", [cause])
         if not isinstance(change, dict) or _type_of(change) != (kind.api_version, kind.kind):
             raise bad_request("invalid object type")
-        said = read(kind, change, name=key[1], namespace=key[0])
+        said = read(kind, change, name=key[1], namespace=key[0], applied=True)
         if said["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")
         if kind.custom and (lost := pruned(said, kind.schema)[1]):

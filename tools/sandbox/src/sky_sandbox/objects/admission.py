@@ -3,7 +3,6 @@
 A kind that is not here has neither.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -21,7 +20,6 @@ NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
 _PRIORITY_MAX: Final = 1_000_000_000
 _SYSTEM: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 _UNCOUNTED: Final = ("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods")
-_MICRO_TIME: Final = re.compile(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{6}(Z|[+-][0-9:]{5})", re.ASCII)
 
 
 def admitted(raw: dict[str, Any], case: Case) -> Object:
@@ -54,19 +52,16 @@ def _priority_class(raw: dict[str, Any], case: Case) -> Object:
     if case.old is not None and value != case.old["value"]:
         raise case.invalid_at("value", "Forbidden: may not be changed in an update", "FieldValueForbidden")
     if case.name.startswith("system-") and _SYSTEM.get(case.name) != value:
-        raise case.invalid_at("metadata.name", "Forbidden: names with 'system-' prefix are reserved")
+        why = "Forbidden: priority class names with 'system-' prefix are reserved for system use only"
+        raise case.invalid_at("metadata.name", why, "FieldValueForbidden")
     if value > _PRIORITY_MAX and case.name not in _SYSTEM:
-        raise case.invalid_at(
-            "value", f"Forbidden: maximum allowed value of a user defined priority is {_PRIORITY_MAX}"
-        )
+        why = f"Forbidden: maximum allowed value of a user defined priority is {_PRIORITY_MAX}"
+        raise case.invalid_at("value", why, "FieldValueForbidden")
     return {"preemptionPolicy": "PreemptLowerPriority", **raw, "value": value}
 
 
 def _lease(raw: dict[str, Any], case: Case) -> Object:
     spec = part(raw, "spec")
-    for name in ("acquireTime", "renewTime"):
-        if spec.get(name) is not None and not _MICRO_TIME.fullmatch(str(spec[name])):
-            raise case.unreadable(f'parsing time "{spec[name]}" as "2006-01-02T15:04:05.000000Z07:00": cannot parse')
     causes = []
     if spec.get("leaseDurationSeconds") is not None and spec["leaseDurationSeconds"] <= 0:
         causes.append(Cause("spec.leaseDurationSeconds", "must be greater than 0"))
@@ -82,22 +77,27 @@ def _budget(raw: dict[str, Any], case: Case) -> Object:
         rule = budgets.read(raw)
     except Invalid as error:
         raise case.invalid_at(error.field, error.fault) from None
-    for share in (rule.available_min, rule.unavailable_max):
+    for name, share in (("minAvailable", rule.available_min), ("maxUnavailable", rule.unavailable_max)):
         if share is not None and share.percent and share.count > 100:
-            raise case.invalid_at("spec", "Must not be greater than 100%")
+            raise case.invalid_at(f"spec.{name}", "Invalid value: Must not be greater than 100%")
     return raw if case.old else {**raw, "status": dict.fromkeys(_UNCOUNTED, 0)}
 
 
-def _pending(raw: dict[str, Any], case: Case) -> Object:
-    return raw if case.old else {**raw, "status": {"phase": "Pending"}}
+def _volume(raw: dict[str, Any], case: Case) -> Object:
+    return _claim({**raw, "spec": {"persistentVolumeReclaimPolicy": "Retain", **part(raw, "spec")}}, case)
+
+
+def _claim(raw: dict[str, Any], case: Case) -> Object:
+    full = {**raw, "spec": {"volumeMode": "Filesystem", **part(raw, "spec")}}
+    return full if case.old else {**full, "status": {"phase": "Pending"}}
 
 
 ADMIT: Final[Mapping[str, Admit]] = {
     "pods": pods.admit,
     "nodes": _node,
     "namespaces": _namespace,
-    "persistentvolumes": _pending,
-    "persistentvolumeclaims": _pending,
+    "persistentvolumes": _volume,
+    "persistentvolumeclaims": _claim,
     "priorityclasses.scheduling.k8s.io": _priority_class,
     "leases.coordination.k8s.io": _lease,
     "poddisruptionbudgets.policy": _budget,

@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from sky_sandbox.api.kinds import Column, Kind
+from sky_sandbox.api.kinds import Kind
 from sky_sandbox.objects.core_schemas import (
     BUDGET,
+    CLAIM,
     CONFIG_MAP,
     EVENT,
     LEASE,
@@ -12,18 +13,18 @@ from sky_sandbox.objects.core_schemas import (
     POD,
     PRIORITY_CLASS,
     USUAL,
+    VOLUME,
 )
 
-_AGE: Final = Column(name="Age", path=".metadata.creationTimestamp", type="date")
 _POD_FIELDS: Final = (
     "spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork",
     "status.phase", "status.podIP", "status.nominatedNodeName",
 )  # fmt: skip
+_ABOUT: Final = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
 _EVENT_FIELDS: Final = (
-    "involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-    "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason",
-    "reportingComponent", "source", "type",
+    *(f"involvedObject.{field}" for field in _ABOUT), "reason", "reportingComponent", "source", "type",
 )  # fmt: skip
+_NEWER_EVENT_FIELDS: Final = (*(f"regarding.{field}" for field in _ABOUT), "reason", "reportingController", "type")
 
 CORE: Final = (
     Kind(
@@ -36,7 +37,7 @@ CORE: Final = (
     ),
     Kind(
         plural="namespaces", kind="Namespace", short_names=("ns",), subresources=("status",), fields=("status.phase",),
-        schema=USUAL, columns=(Column(name="Status", path=".status.phase"), _AGE),
+        schema=USUAL,
     ),
     Kind(
         plural="events", kind="Event", namespaced=True, short_names=("ev",), fields=_EVENT_FIELDS, schema=EVENT,
@@ -45,53 +46,31 @@ CORE: Final = (
     Kind(plural="configmaps", kind="ConfigMap", namespaced=True, short_names=("cm",), schema=CONFIG_MAP),
     Kind(
         plural="persistentvolumes", kind="PersistentVolume", short_names=("pv",), subresources=("status",),
-        schema=USUAL,
-        columns=(
-            Column(name="Capacity", path=".spec.capacity.storage"),
-            Column(name="Reclaim Policy", path=".spec.persistentVolumeReclaimPolicy"),
-            Column(name="Status", path=".status.phase"),
-            Column(name="Claim", path=".spec.claimRef.name"),
-            Column(name="StorageClass", path=".spec.storageClassName"),
-            _AGE,
-        ),
+        schema=VOLUME,
     ),
     Kind(
         plural="persistentvolumeclaims", kind="PersistentVolumeClaim", namespaced=True, short_names=("pvc",),
-        subresources=("status",), schema=USUAL,
-        columns=(
-            Column(name="Status", path=".status.phase"),
-            Column(name="Volume", path=".spec.volumeName"),
-            Column(name="Capacity", path=".status.capacity.storage"),
-            Column(name="StorageClass", path=".spec.storageClassName"),
-            _AGE,
-        ),
+        subresources=("status",), schema=CLAIM,
     ),
     Kind(
-        plural="resourcequotas", kind="ResourceQuota", namespaced=True, short_names=("quota",), columns=(_AGE,),
+        plural="resourcequotas", kind="ResourceQuota", namespaced=True, short_names=("quota",),
         unwritable="limit namespaces by ResourceQuotas",
     ),
     Kind(
-        plural="limitranges", kind="LimitRange", namespaced=True, short_names=("limits",), columns=(_AGE,),
+        plural="limitranges", kind="LimitRange", namespaced=True, short_names=("limits",),
         unwritable="limit pods by LimitRanges",
     ),
     Kind(
         group="coordination.k8s.io", plural="leases", kind="Lease", namespaced=True, schema=LEASE,
         conditional=True, made_by_update=True,
-        columns=(Column(name="Holder", path=".spec.holderIdentity"), _AGE),
     ),
     Kind(
         group="events.k8s.io", plural="events", kind="Event", namespaced=True, short_names=("ev",), schema=EVENT,
-        stored_as="events", made_by_update=True,
+        stored_as="events", made_by_update=True, fields=_NEWER_EVENT_FIELDS,
     ),
     Kind(
         group="scheduling.k8s.io", plural="priorityclasses", kind="PriorityClass", short_names=("pc",), counted=True,
         schema=PRIORITY_CLASS,
-        columns=(
-            Column(name="Value", path=".value", type="integer"),
-            Column(name="Global-Default", path=".globalDefault", type="boolean"),
-            _AGE,
-            Column(name="PreemptionPolicy", path=".preemptionPolicy"),
-        ),
     ),
     Kind(
         group="policy", plural="poddisruptionbudgets", kind="PodDisruptionBudget", namespaced=True,
@@ -101,7 +80,6 @@ CORE: Final = (
         group="apiextensions.k8s.io", plural="customresourcedefinitions", kind="CustomResourceDefinition",
         short_names=("crd", "crds"), categories=("api-extensions",), subresources=("status",), counted=True,
         conditional=True, schema=USUAL,
-        columns=(Column(name="Created At", path=".metadata.creationTimestamp"),),
     ),
 )  # fmt: skip
 """ResourceQuotas and LimitRanges are there to be looked for: `kubectl describe namespace` does, and kubectl must choose

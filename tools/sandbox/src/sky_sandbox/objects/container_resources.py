@@ -1,53 +1,47 @@
-"""What a container asks for: amounts that are amounts, and a request wherever there is a limit."""
+"""What a container asks for: a request wherever there is a limit, and no devices in parts."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from sky_core.quantity import NANO, Quantity, QuantityError
+from sky_core.quantity import NANO, Quantity
 from sky_core.simulation.objects import part
 from sky_sandbox.api.refusals import Cause
-from sky_sandbox.objects.case import Case, Object
+from sky_sandbox.objects.case import Object
 
 
-def completed(container: Object) -> Object:
-    """A container in which limits stand for the requests that it does not make, and ports have a protocol."""
+def completed(container: Object, *, host_network: bool) -> Object:
+    """A container in which limits stand for the requests that it does not make, and ports say what they are."""
     asked = part(container, "resources")
     result: dict[str, Any] = dict(container)
     if asked.get("limits"):
         result["resources"] = {**asked, "requests": {**asked["limits"], **asked.get("requests", {})}}
     if container.get("ports"):
-        result["ports"] = [{"protocol": "TCP", **port} for port in container["ports"]]
+        result["ports"] = [_port(port, host_network=host_network) for port in container["ports"]]
     return result
 
 
-def judged(container: Object, at: str, case: Case) -> None:
-    """Judge the amounts of a container.
+def _port(port: Object, *, host_network: bool) -> Object:
+    """A port; where the pod is in the host's network, it is the host's."""
+    host = {"hostPort": port["containerPort"]} if host_network and port.get("containerPort") else {}
+    return {"protocol": "TCP", **host, **port}
 
-    Raises:
-        Refusal: One is none, is negative; or a device is asked for in parts, or otherwise than it is limited.
-    """
+
+def faults(container: Object, at: str) -> Iterator[Cause]:
+    """What is wrong with the amounts of a completed container: negative ones, devices in parts or not limited."""
     asked = part(container, "resources")
-    requests, limits = part(asked, "requests"), part(asked, "limits")
-    causes = []
+    requests, limits = ({name: Quantity.parse(amount).nano for name, amount in part(asked, of).items()}
+                        for of in ("requests", "limits"))  # fmt: skip
     for of, amounts in (("requests", requests), ("limits", limits)):
-        for name, amount in amounts.items():
-            where = f"{at}.resources.{of}[{name}]"
-            nano = _nano(amount, case)
+        for name, nano in amounts.items():
             if nano < 0:
-                causes.append(Cause(where, f'Invalid value: "{amount}": must be greater than or equal to 0'))
-            if "/" in name and nano % NANO:
-                causes.append(Cause(where, f'Invalid value: "{amount}": must be an integer'))
-            elif "/" in name and name in requests and _nano(limits.get(name, "0"), case) != _nano(requests[name], case):
-                causes.append(Cause(where, f"Invalid value: must be equal to the {name} limit"))
-            elif of == "requests" and name in limits and nano > _nano(limits[name], case):
-                causes.append(Cause(where, f"Invalid value: must be less than or equal to {name} limit"))
-    if causes:
-        raise case.invalid(*causes)
-
-
-def _nano(amount: object, case: Case) -> int:
-    if isinstance(amount, bool) or not isinstance(amount, str | int | float):
-        raise case.unreadable("quantities must be a string or a number")
-    try:
-        return Quantity.parse(str(amount)).nano
-    except QuantityError as error:
-        raise case.unreadable(str(error)) from None
+                yield Cause(f"{at}.{of}[{name}]", "Invalid value: must be greater than or equal to 0")
+            elif "/" in name and nano % NANO:
+                yield Cause(f"{at}.{of}[{name}]", "Invalid value: must be an integer")
+    for name, nano in requests.items():
+        if "/" in name and name not in limits:
+            why = "Required value: Limit must be set for non overcommitable resources"
+            yield Cause(f"{at}.limits", why, "FieldValueRequired")
+        elif "/" in name and nano != limits[name]:
+            yield Cause(f"{at}.requests", f"Invalid value: must be equal to {name} limit")
+        elif nano > limits.get(name, nano):
+            yield Cause(f"{at}.requests", f"Invalid value: must be less than or equal to {name} limit")

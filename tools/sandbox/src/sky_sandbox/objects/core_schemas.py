@@ -15,6 +15,8 @@ _WORDS: Final[Mapping[str, Schema]] = {
     "flag": {"type": "boolean"},
     "object": {"type": "object"},
     "texts by name": {"type": "object", "additionalProperties": {"type": "string"}},
+    "amounts": {"type": "object", "additionalProperties": {"format": "quantity"}},
+    "micro time": {"type": "string", "format": "micro-time"},
     "objects": {"type": "array", "items": {"type": "object"}},
     "set": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
 }
@@ -27,7 +29,8 @@ _USUAL: Final = {**_METADATA, "spec": "object", "status": "object", "status.cond
 _CONTAINER: Final = {
     "": "by name", "name": "text", "image": "text", "env": "by name", "ports": "by containerPort protocol",
     "volumeMounts": "by mountPath", "volumeDevices": "by devicePath",
-    "resources": "object", "resources.requests": "object", "resources.limits": "object", "resources.claims": "by name",
+    "resources": "object", "resources.requests": "amounts", "resources.limits": "amounts",
+    "resources.claims": "by name",
 }  # fmt: skip
 _CONTAINERS: Final = ("spec.containers", "spec.initContainers", "spec.ephemeralContainers")
 
@@ -57,16 +60,22 @@ def _by_key(keys: list[str]) -> dict[str, Any]:
 
 PLAIN: Final = schema(_METADATA)
 USUAL: Final = schema(_USUAL)
+VOLUME: Final = schema({**_USUAL, "spec.capacity": "amounts"})
+CLAIM: Final = schema({**_USUAL, "spec.resources.requests": "amounts", "status.capacity": "amounts"})
 CONFIG_MAP: Final = schema({**_METADATA, "data": "texts by name"})
 EVENT: Final = schema(
-    {**_METADATA, "involvedObject": "object", "series": "object", "message": "text", "reason": "text"}
-)
+    _METADATA
+    | {
+        "involvedObject": "object", "message": "text", "reason": "text", "eventTime": "micro time",
+        "series": "object", "series.count": "int", "series.lastObservedTime": "micro time",
+    }
+)  # fmt: skip
 PRIORITY_CLASS: Final = schema({**_METADATA, "value": "int", "globalDefault": "flag"})
 LEASE: Final = schema(
     _METADATA
     | {
         "spec": "object", "spec.holderIdentity": "text", "spec.leaseDurationSeconds": "int",
-        "spec.leaseTransitions": "int",
+        "spec.leaseTransitions": "int", "spec.acquireTime": "micro time", "spec.renewTime": "micro time",
     }
 )  # fmt: skip
 BUDGET: Final = schema(
@@ -81,7 +90,7 @@ NODE: Final = schema(
     _USUAL
     | {
         "spec.unschedulable": "flag", "spec.taints": "objects", "status.addresses": "by type",
-        "status.allocatable": "object", "status.capacity": "object",
+        "status.allocatable": "amounts", "status.capacity": "amounts",
     }
 )  # fmt: skip
 POD: Final = schema(
@@ -89,6 +98,7 @@ POD: Final = schema(
     | {f"{at}.{path}".rstrip("."): what for at in _CONTAINERS for path, what in _CONTAINER.items()}
     | {
         "spec.nodeName": "text", "spec.schedulerName": "text", "spec.priorityClassName": "text", "spec.priority": "int",
+        "spec.restartPolicy": "text",
         "spec.terminationGracePeriodSeconds": "int", "spec.nodeSelector": "texts by name",
         "spec.tolerations": "objects", "spec.schedulingGates": "by name", "spec.volumes": "by name",
         "spec.imagePullSecrets": "by name", "spec.hostAliases": "by ip", "spec.resourceClaims": "by name",

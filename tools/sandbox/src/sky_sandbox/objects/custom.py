@@ -1,11 +1,12 @@
 """Objects of custom kinds on their way in."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from sky_sandbox.api.refusals import Cause
+from sky_sandbox.api.refusals import Cause, invalid
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.rules import TRANSITIONS
-from sky_sandbox.objects.schemas import faults, filled, pruned
+from sky_sandbox.objects.schemas import BLOCKING, ROOT, broken_rules, faults, filled, has_rules, pruned
 
 
 def admit(raw: dict[str, Any], case: Case) -> Object:
@@ -19,15 +20,30 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     said = [f'unknown field "{path}"' for path in lost]
     if said and case.validation == "Strict":
         if case.patching:
-            raise case.invalid(*(Cause("patch", f"Invalid value: strict decoding error: {one}") for one in said))
+            raise invalid("", "", [Cause("patch", f"Invalid value: strict decoding error: {one}") for one in said])
         raise case.unreadable(f"strict decoding error: {', '.join(said)}")
     if case.validation != "Ignore":
         case.warnings += said
     full: dict[str, Any] = filled(kept, schema)
-    if causes := list(faults(full, schema)):
+    if causes := list(_faults(full, case)):
         raise case.invalid(*causes)
-    if case.old is not None:
-        for rule in schema.get("x-kubernetes-validations", ()):
-            if rule["rule"] in TRANSITIONS and not TRANSITIONS[rule["rule"]](full, case.old):
-                raise case.invalid_at("", f"Invalid value: {rule.get('message', rule['rule'])}")
     return full
+
+
+def _faults(full: dict[str, Any], case: Case) -> Iterator[Cause]:
+    """What is wrong with an object; its rules are asked only where it is at least of the right form."""
+    schema = case.kind.schema
+    found = list(faults(full, schema))
+    yield from found
+    if all(cause.type not in BLOCKING for cause in found):
+        yield from broken_rules(full, schema)
+        yield from _broken_transitions(full, case)
+    elif has_rules(schema):
+        yield Cause(ROOT, "Invalid value: some validation rules were not checked because the object was invalid")
+
+
+def _broken_transitions(full: dict[str, Any], case: Case) -> Iterator[Cause]:
+    for rule in case.kind.schema.get("x-kubernetes-validations", ()):
+        holds = TRANSITIONS.get(rule["rule"])
+        if holds is not None and case.old is not None and not holds(full, case.old):
+            yield Cause(ROOT, f"Invalid value: {rule.get('message', rule['rule'])}")

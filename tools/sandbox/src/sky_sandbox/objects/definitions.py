@@ -7,13 +7,17 @@ import msgspec
 
 from sky_core.simulation.objects import written
 from sky_sandbox.api.kinds import Column, Kind
-from sky_sandbox.api.refusals import unsupported
+from sky_sandbox.api.refusals import Cause, Refusal, unsupported
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.core_schemas import PLAIN
-from sky_sandbox.objects.schema_words import Words, unknown_words
+from sky_sandbox.objects.schema_words import Words, unknown_words, untyped
 from sky_sandbox.views.json_paths import find
 
 RESOURCE: Final = "customresourcedefinitions.apiextensions.k8s.io"
+_SCHEMA: Final = "spec.validation.openAPIV3Schema"
+"""Where Kubernetes says that something is wrong with the schema of the only version."""
+
+_LACKS: Final = "Object missing required field "
 _METADATA: Final = {**PLAIN["properties"]["metadata"], "x-kubernetes-preserve-unknown-fields": True}
 
 
@@ -66,7 +70,7 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     try:
         spec = msgspec.convert(raw.get("spec"), _Spec)
     except msgspec.ValidationError as error:
-        raise case.invalid_at("spec", str(error)) from None
+        raise _malformed(str(error), case) from None
     if case.name != f"{spec.names.plural}.{spec.group}":
         raise case.invalid_at("metadata.name", f"must be {spec.names.plural}.{spec.group}")
     if len(spec.versions) != 1:
@@ -75,12 +79,27 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     kind = spec.names.kind
     names = {"singular": kind.lower(), "listKind": f"{kind}List", **raw["spec"]["names"]}
     full = {"conversion": {"strategy": "None"}, **raw["spec"], "names": names}
-    return {**raw, "spec": full} if case.old else {**raw, "spec": full, "status": {"conditions": []}}
+    if case.old:
+        return {**raw, "spec": full}
+    return {**raw, "spec": full, "status": {"conditions": [], "storedVersions": [spec.versions[0].name]}}
+
+
+def _malformed(error: str, case: Case) -> Refusal:
+    """What a definition that does not convert is refused with."""
+    what, _, where = error.removesuffix("`").partition(" - at `$")
+    at = f"spec{where}"
+    if lacking := what.removeprefix(_LACKS) if what.startswith(_LACKS) else "":
+        return case.invalid_at(f"{at}.{lacking.strip('`')}", "Required value", "FieldValueRequired")
+    if what.startswith("Invalid enum value"):
+        return case.invalid_at(at, f"Unsupported value: {what}", "FieldValueNotSupported")
+    return case.unreadable(f"{at}: {what}")
 
 
 def _check_version(version: _Version, schema: Mapping[str, Any], case: Case) -> None:
+    if bare := [f"{_SCHEMA}{at}.type" for at in untyped(schema)]:
+        raise case.invalid(*(Cause(at, "Required value: must not be empty", "FieldValueRequired") for at in bare))
     if version.schema.words.type != "object":
-        raise case.invalid_at("spec.versions[0].schema.openAPIV3Schema.type", "must be object at the root")
+        raise case.invalid_at(f"{_SCHEMA}.type", "must be object at the root")
     if not (version.served and version.storage):
         raise unsupported("have a custom kind that is not served, or not stored")
     if unknown := list(unknown_words(schema)):

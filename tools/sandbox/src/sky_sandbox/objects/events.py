@@ -7,7 +7,8 @@ import msgspec
 
 from sky_core.simulation.objects import part, text
 from sky_sandbox.api.kinds import Kind
-from sky_sandbox.api.refusals import Cause
+from sky_sandbox.api.metadata import is_qualified_name
+from sky_sandbox.api.refusals import Cause, invalid
 from sky_sandbox.api.storage import Stored
 from sky_sandbox.objects.case import Case, Object
 
@@ -20,8 +21,9 @@ _NEWER: Final = {
     "count": "deprecatedCount", "reportingComponent": "reportingController",
 }  # fmt: skip
 _OLDER: Final = {newer: older for older, newer in _NEWER.items()}
-_NOTE_MAX: Final = 1024
-_TEXT_MAX: Final = 128
+_NEEDED: Final = ("eventTime", "reportingComponent", "reportingInstance", "action", "reason")
+_LONGEST: Final = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
+_DEPRECATED: Final = ("source", "firstTimestamp", "lastTimestamp", "count")
 _CLUSTERS: Final = ("default", "kube-system")
 
 
@@ -40,6 +42,12 @@ def kept(kind: Kind, raw: Object) -> Object:
     return _renamed(raw, _OLDER) if kind.group == GROUP else raw
 
 
+def kept_path(kind: Kind, path: str) -> tuple[str, ...]:
+    """The path at which a field of this kind is stored."""
+    first, *rest = path.split(".")
+    return (_OLDER.get(first, first) if kind.group == GROUP else first, *rest)
+
+
 def admit(raw: dict[str, Any], case: Case) -> Object:
     """An event, in the words in which it is stored.
 
@@ -49,42 +57,50 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     about = text(part(raw, "involvedObject"), "namespace")
     namespace = text(part(raw, "metadata"), "namespace")
     newer = case.kind.group == GROUP
+    causes = []
     if namespace not in _CLUSTERS if not about else about != namespace and not newer:
-        raise case.invalid_at("involvedObject.namespace", f"Invalid value: {about!r}: does not match event.namespace")
-    if not newer and not raw.get("eventTime"):
-        return raw
-    causes = list(_changes(raw, case.old) if case.old else _lacks(raw))
+        causes = [Cause("involvedObject.namespace", f"Invalid value: {about!r}: does not match event.namespace")]
+    elif newer or raw.get("eventTime"):
+        causes = list(_changes(raw, case.old) if case.old else _lacks(raw))
     if causes:
-        raise case.invalid(*causes)
+        raise invalid(case.kind.kind, case.name, causes)  # of neither group
     return raw
 
 
 def _lacks(raw: Object) -> list[Cause]:
-    needed = ("eventTime", "reportingComponent", "reportingInstance", "action", "reason", "type")
-    causes = [
-        Cause(_NEWER.get(name, name), "Required value", "FieldValueRequired") for name in needed if not raw.get(name)
+    causes = [Cause(_name(field), "Required value", "FieldValueRequired") for field in _NEEDED if not raw.get(field)]
+    if not is_qualified_name(text(raw, "reportingComponent")):
+        causes.append(Cause("reportingController", "Invalid value: a qualified name is wanted"))
+    if raw.get("type") not in {"Normal", "Warning"}:
+        causes.append(Cause("type", f"Invalid value: has invalid value: {raw.get('type')}"))
+    causes += [
+        Cause(field, f"Invalid value: can have at most {most} characters")
+        for field, most in _LONGEST.items()
+        if len(text(raw, field)) > most
     ]
-    for name in ("reportingInstance", "action", "reason"):
-        if len(text(raw, name)) > _TEXT_MAX:
-            causes.append(Cause(name, f"can have at most {_TEXT_MAX} characters"))
-    if len(text(raw, "message")) > _NOTE_MAX:
-        causes.append(Cause("note", f"can have at most {_NOTE_MAX} characters"))
-    if raw.get("type") not in {None, "", "Normal", "Warning"}:
-        causes.append(Cause("type", f"Invalid value: {raw['type']!r}"))
+    causes += [Cause(field, "Invalid value: needs to be unset") for field in _DEPRECATED if raw.get(field)]
     return causes + _series(raw)
 
 
 def _changes(raw: Object, old: Object) -> list[Cause]:
     fixed = sorted((raw.keys() | old.keys()) - {"metadata", "series"})
-    causes = [Cause(_NEWER.get(name, name), "field is immutable") for name in fixed if raw.get(name) != old.get(name)]
+    causes = [Cause(_name(field), "field is immutable") for field in fixed if raw.get(field) != old.get(field)]
     return causes + _series(raw)
 
 
 def _series(raw: Object) -> list[Cause]:
     series = raw.get("series")
-    if isinstance(series, Mapping) and not (isinstance(series.get("count"), int) and series["count"] >= 2):
-        return [Cause("series.count", "should be at least 2")]
-    return []
+    if not isinstance(series, Mapping):
+        return []
+    causes = [Cause("series.count", "Invalid value: should be at least 2")] if series.get("count", 0) < 2 else []
+    if not series.get("lastObservedTime"):
+        causes.append(Cause("series.lastObservedTime", "Required value", "FieldValueRequired"))
+    return causes
+
+
+def _name(field: str) -> str:
+    """What messages call a field: as it is stored, with one exception."""
+    return _NEWER[field] if field == "reportingComponent" else field
 
 
 def _renamed(raw: Object, names: Mapping[str, str]) -> dict[str, Any]:

@@ -5,11 +5,12 @@ from typing import Any, Final
 
 from sky_core.model import Instant
 from sky_core.simulation.objects import part, text
-from sky_sandbox.api.metadata import is_label_name, timestamp
-from sky_sandbox.api.refusals import Cause, forbidden
+from sky_sandbox.api.metadata import timestamp
+from sky_sandbox.api.refusals import Cause, forbidden, unsupported
 from sky_sandbox.objects.case import Case, Object
-from sky_sandbox.objects.container_resources import completed, judged
+from sky_sandbox.objects.container_resources import completed
 from sky_sandbox.objects.parts import items
+from sky_sandbox.objects.pod_rules import CONTAINERS, faults
 
 _DEFAULTS: Final = {
     "restartPolicy": "Always",
@@ -20,7 +21,6 @@ _DEFAULTS: Final = {
     "enableServiceLinks": True,
 }
 _PRIORITIES: Final = "priorityclasses.scheduling.k8s.io"
-_CONTAINERS: Final = ("containers", "initContainers")
 _EVICTED_AFTER: Final = 300
 _MAY_CHANGE: Final = frozenset({"activeDeadlineSeconds", "tolerations", "schedulingGates"})
 _WHILE_GATED: Final = frozenset({"nodeSelector", "affinity"})
@@ -33,19 +33,15 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
     Raises:
         Refusal: It lacks what every pod has, its priority class is not there, or it changes what may not change.
     """
-    spec = part(raw, "spec")
-    if causes := list(_faults(spec)):
+    spec = _completed(part(raw, "spec"))
+    if case.old is None:
+        spec |= _priority(spec, case)
+        if spec.get("overhead"):
+            raise forbidden("pods", case.name, "Pod Overhead set without corresponding RuntimeClass defined Overhead")
+    causes = [*faults(spec), *(_changes(spec, part(case.old, "spec")) if case.old else ())]
+    if causes:
         raise case.invalid(*causes)
-    for name in _CONTAINERS:
-        for index, container in enumerate(spec.get(name, ())):
-            judged(container, f"spec.{name}[{index}]", case)
-    if case.old is not None:
-        return _changed(raw, part(case.old, "spec"), case)
-    spec = {**_DEFAULTS, **spec, "tolerations": _tolerations(items(spec, "tolerations")), **_priority(spec, case)}
-    for name in _CONTAINERS:
-        if name in spec:
-            spec[name] = [completed(container) for container in spec[name]]
-    return {**raw, "spec": spec, "status": _status(spec, case.now)}
+    return {**raw, "spec": spec} if case.old else {**raw, "spec": spec, "status": _status(spec, case.now)}
 
 
 def gates(raw: Object) -> list[str]:
@@ -53,22 +49,12 @@ def gates(raw: Object) -> list[str]:
     return [text(gate, "name") for gate in items(part(raw, "spec"), "schedulingGates")]
 
 
-def _faults(spec: Object) -> Iterator[Cause]:
-    if not spec.get("containers"):
-        yield Cause("spec.containers", "Required value", "FieldValueRequired")
-    seen = set()
-    for of in _CONTAINERS:
-        for index, container in enumerate(spec.get(of, ())):
-            at = f"spec.{of}[{index}]"
-            if not is_label_name(text(container, "name")):
-                yield Cause(f"{at}.name", "a lowercase RFC 1123 label is wanted")
-            elif container["name"] in seen:
-                yield Cause(f"{at}.name", f'Duplicate value: "{container["name"]}"', "FieldValueDuplicate")
-            if not text(container, "image"):
-                yield Cause(f"{at}.image", "Required value", "FieldValueRequired")
-            seen.add(container.get("name"))
-    if spec.get("nodeName") and spec.get("schedulingGates"):
-        yield Cause("spec.nodeName", "Forbidden: cannot be set until all schedulingGates have been cleared")
+def _completed(said: Object) -> dict[str, Any]:
+    spec = {**_DEFAULTS, **said, "tolerations": _tolerations(items(said, "tolerations"))}
+    for name in CONTAINERS:
+        if name in spec:
+            spec[name] = [completed(one, host_network=spec.get("hostNetwork") is True) for one in spec[name]]
+    return spec
 
 
 def _status(spec: Object, now: Instant) -> dict[str, Any]:
@@ -81,7 +67,7 @@ def _status(spec: Object, now: Instant) -> dict[str, Any]:
 
 
 def _quality(spec: Object) -> str:
-    asked = [part(container, "resources") for of in _CONTAINERS for container in spec.get(of, ())]
+    asked = [part(container, "resources") for of in CONTAINERS for container in spec.get(of, ())]
     if not any(name in part(one, of) for one in asked for of in ("requests", "limits") for name in ("cpu", "memory")):
         return "BestEffort"
     guaranteed = all(
@@ -116,29 +102,41 @@ def _priority(spec: Object, case: Case) -> dict[str, Any]:
     if found is not None:
         given = {name: found[name] for name in ("preemptionPolicy",)}
         given |= {"priority": found["value"], "priorityClassName": found["metadata"]["name"]}
-    if spec.get("priority", given["priority"]) != given["priority"]:
-        raise forbidden("pods", case.name, f"the integer value of priority ({spec['priority']}) must not be provided")
+    for field in ("priority", "preemptionPolicy"):
+        if spec.get(field, given[field]) != given[field]:
+            raise forbidden("pods", case.name, f"the value of {field} ({spec[field]}) must not be provided")
     return given
 
 
-def _changed(raw: dict[str, Any], old: Object, case: Case) -> Object:
-    """A pod whose spec may change little: images, more tolerations, fewer gates, and while gated where it may run."""
-    new = {**part(raw, "spec"), "tolerations": _tolerations(items(part(raw, "spec"), "tolerations"))}
-    may = _MAY_CHANGE | (_WHILE_GATED if old.get("schedulingGates") else frozenset())
-    fixed = {name: _fixed(name, value) for name, value in new.items() if name not in may}
-    was = {name: _fixed(name, value) for name, value in old.items() if name not in may}
+def _changes(new: Object, old: Object) -> Iterator[Cause]:
+    """What is wrong with a change: but for images, more tolerations and fewer gates a spec stays as it is.
+
+    Raises:
+        Refusal: It changes the affinity of a gated pod.
+    """
+    gated = items(old, "schedulingGates")
+    may = _MAY_CHANGE | (_WHILE_GATED if gated else frozenset())
+    fixed, was = ({name: _fixed(name, value) for name, value in one.items() if name not in may} for one in (new, old))
     if fixed != was:
         names = ", ".join(sorted(n for n in fixed.keys() | was.keys() if fixed.get(n) != was.get(n)))
         why = f"Forbidden: pod updates may not change fields other than images, tolerations and gates: {names}"
-        raise case.invalid_at("spec", why, "FieldValueForbidden")
+        yield Cause("spec", why, "FieldValueForbidden")
     if any(one not in items(new, "tolerations") for one in items(old, "tolerations")):
-        raise case.invalid_at("spec.tolerations", "Forbidden: existing toleration can not be modified")
-    if any(one not in items(old, "schedulingGates") for one in items(new, "schedulingGates")):
-        raise case.invalid_at("spec.schedulingGates", "Forbidden: only deletion is allowed")
-    return {**raw, "spec": new}
+        why = "Forbidden: existing toleration can not be modified except its tolerationSeconds"
+        yield Cause("spec.tolerations", why, "FieldValueForbidden")
+    for index, gate in enumerate(items(new, "schedulingGates")):
+        if gate not in gated:
+            why = "Forbidden: only deletion is allowed, but found new scheduling gate"
+            yield Cause(f"spec.schedulingGates[{index}].name", why, "FieldValueForbidden")
+    if old.get("activeDeadlineSeconds") and not new.get("activeDeadlineSeconds"):
+        yield Cause("spec.activeDeadlineSeconds", "Invalid value: must not update from a positive integer to nil")
+    if gated and not part(old, "nodeSelector").items() <= part(new, "nodeSelector").items():
+        yield Cause("spec.nodeSelector", "Invalid value: only additions to spec.nodeSelector are allowed")
+    if gated and new.get("affinity") != old.get("affinity"):
+        raise unsupported("change the affinity of a gated pod")
 
 
 def _fixed(name: str, value: Any) -> Any:
-    if name not in _CONTAINERS:
+    if name not in CONTAINERS:
         return value
     return [{key: inner for key, inner in container.items() if key not in _IMAGES} for container in value]

@@ -86,6 +86,19 @@ def unknown_words(schema: Schema, at: str = "") -> Iterator[str]:
             yield from unknown_words(inner, f"{at}{name}")
 
 
+def untyped(schema: Schema, at: str = "") -> Iterator[str]:
+    """The places in a schema where a type is wanted and none is said."""
+    if not (
+        schema.get("type") or schema.get(f"{PREFIX}int-or-string") or schema.get(f"{PREFIX}preserve-unknown-fields")
+    ):
+        yield at
+    inside = {f".properties[{name}]": inner for name, inner in schema.get("properties", {}).items()}
+    inside |= {f".{word}": schema[word] for word in ("items", "additionalProperties") if word in schema}
+    for name, inner in inside.items():
+        if isinstance(inner, Mapping):
+            yield from untyped(inner, f"{at}{name}")
+
+
 def _compiles(pattern: str) -> bool:
     try:
         re.compile(pattern, re.ASCII)

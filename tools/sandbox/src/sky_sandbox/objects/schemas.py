@@ -10,12 +10,23 @@ from typing import Any, Final
 
 import msgspec
 
-from sky_core.api.instants import instant
+from sky_core.api.instants import instant, rfc3339
+from sky_core.model import SECOND, Instant
+from sky_core.quantity import Quantity
 from sky_sandbox.api.refusals import Cause
 from sky_sandbox.objects.rules import RULES
 from sky_sandbox.objects.schema_words import Schema
 
+INVALID: Final = "FieldValueInvalid"
 WRONG_TYPE: Final = "FieldValueTypeInvalid"
+BLOCKING: Final = frozenset(
+    {WRONG_TYPE, "FieldValueRequired", "FieldValueNotSupported", "FieldValueTooLong", "FieldValueTooMany"}
+)
+"""Where a fault is of such a type, rules are not asked."""
+
+ROOT: Final = "<nil>"
+"""Where Kubernetes says that something is wrong with an object as a whole."""
+
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _RULES: Final = "x-kubernetes-validations"
 _OPEN: Final = "x-kubernetes-preserve-unknown-fields"
@@ -44,6 +55,19 @@ def pruned(value: Any, schema: Schema, at: str = "") -> tuple[Any, list[str]]:
     return value, lost
 
 
+def without_nulls(value: Any, schema: Schema) -> Any:
+    """The value without the nulls that its schema does not allow."""
+    if isinstance(value, dict):
+        return {
+            name: inner if own is None else without_nulls(inner, own)
+            for name, inner in value.items()
+            if (own := _known(schema, name)) is None or inner is not None or own.get("nullable")
+        }
+    if isinstance(value, list) and "items" in schema:
+        return [without_nulls(inner, schema["items"]) for inner in value]
+    return value
+
+
 def filled(value: Any, schema: Schema) -> Any:
     """The value with its schema's defaults; a null that may not be one gives way to its default."""
     if isinstance(value, dict):
@@ -60,8 +84,21 @@ def filled(value: Any, schema: Schema) -> Any:
     return value
 
 
+def canonical(value: Any, schema: Schema) -> Any:
+    """A value without faults, its amounts and times written as Kubernetes writes them."""
+    if isinstance(value, dict):
+        return {
+            name: inner if (own := _known(schema, name)) is None else canonical(inner, own)
+            for name, inner in value.items()
+        }
+    if isinstance(value, list) and "items" in schema:
+        return [canonical(inner, schema["items"]) for inner in value]
+    write = _WRITTEN.get(schema.get("format", ""))
+    return value if write is None else write(value)
+
+
 def faults(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
-    """What is wrong with a value."""
+    """What is wrong with a value, but for its rules."""
     if value is None and schema.get("nullable"):
         return
     kind = schema.get("type", "")
@@ -72,14 +109,33 @@ def faults(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
     elif kind and not _is(value, kind):
         yield _of_type(at, kind, value)
         return
+    if bits := _too_long_for(value, schema.get("format", "")):
+        yield Cause(ROOT, f'Invalid value: "": Checked value must be of type integer with format {bits} in {at}')
     for word, check in _CHECKS.items():
         if word in schema and (wrong := check(value, schema[word])):
-            yield Cause(at, f"Invalid value: {_text(value)}: {at} in body {wrong}")
+            yield Cause(at, f"Invalid value: {_text(value)}: {at} in body {wrong}", _TYPE_OF.get(word, INVALID))
+    yield from _combined(value, schema, at)
+    yield from _inside(value, schema, at)
+
+
+def broken_rules(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
+    """The rules that a value is not as they want it."""
     for rule in schema.get(_RULES, ()):
         if rule["rule"] in RULES and not RULES[rule["rule"]](value):
             yield Cause(at, f"Invalid value: {rule.get('message', 'failed rule: ' + rule['rule'])}")
-    yield from _combined(value, schema, at)
-    yield from _inside(value, schema, at)
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if own := _field(schema, name):
+                yield from broken_rules(inner, own, f"{at}.{name}" if at else name)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from broken_rules(inner, schema.get("items", {}), f"{at}[{index}]")
+
+
+def has_rules(schema: Schema) -> bool:
+    """Whether there is a rule anywhere in a schema."""
+    inside = [*schema.get("properties", {}).values(), schema.get("items"), schema.get("additionalProperties")]
+    return _RULES in schema or any(has_rules(inner) for inner in inside if isinstance(inner, Mapping))
 
 
 def _combined(value: Any, schema: Schema, at: str) -> Iterator[Cause]:
@@ -116,15 +172,17 @@ def _twice(value: list[Any], schema: Schema, at: str) -> Iterator[Cause]:
         seen.append(key)
 
 
+def _known(schema: Schema, name: str) -> Schema | None:
+    """What a schema says of a field; None if it says nothing."""
+    found = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
+    return found if isinstance(found, Mapping) else None
+
+
 def _field(schema: Schema, name: str) -> Schema | None:
     """The schema of a field; None if there is no such field."""
-    properties: Mapping[str, Schema] = schema.get("properties", {})
-    if name in properties:
-        return properties[name]
-    more = schema.get("additionalProperties")
-    if isinstance(more, Mapping):
-        return more
-    is_open = more is True or schema.get(_OPEN) or schema.get(_INT_OR_STRING)
+    if (known := _known(schema, name)) is not None:
+        return known
+    is_open = schema.get("additionalProperties") is True or schema.get(_OPEN) or schema.get(_INT_OR_STRING)
     return {_OPEN: True} if is_open or not schema else None
 
 
@@ -150,19 +208,21 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.ASCII)
 
 
-def _is_time(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and instant(value) is not None
-    except ValueError:
-        return False
-
-
 def _in_format(value: Any, name: str) -> str:
     """Why a value is not in a format; empty if it is."""
+    write = _WRITTEN.get(name)
+    try:
+        if write is not None:
+            write(value)
+    except (TypeError, ValueError) as error:
+        return f"must be of type {name}: {error}"
+    return ""
+
+
+def _too_long_for(value: Any, name: str) -> str:
+    """The format into which a number does not fit; empty if it does."""
     bits = {"int32": 31, "int64": 63}.get(name)
-    if bits and isinstance(value, int) and not -(2**bits) <= value < 2**bits:
-        return f"must be of format {name}"
-    return "must be of format date-time" if name == "date-time" and not _is_time(value) else ""
+    return name if bits and isinstance(value, int) and not -(2**bits) <= value < 2**bits else ""
 
 
 def _bound(kinds: type | tuple[type, ...], ok: Callable[[Any, Any], bool], wrong: str) -> Callable[[Any, Any], str]:
@@ -170,10 +230,42 @@ def _bound(kinds: type | tuple[type, ...], ok: Callable[[Any, Any], bool], wrong
     return lambda value, limit: wrong.format(limit) if isinstance(value, kinds) and not ok(value, limit) else ""
 
 
+def _amount(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise TypeError("quantities must be a string or a number")
+    return Quantity.parse(str(value)).canonical()
+
+
+def _time(value: Any) -> str:
+    instant(value)
+    return str(value)
+
+
+def _micro_time(value: Any) -> str:
+    """Go reads six decimals, no more and no less."""
+    if not _MICRO_TIME.fullmatch(value):
+        raise ValueError(f'cannot parse "{value}" as "2006-01-02T15:04:05.000000Z07:00"')
+    when = instant(value)
+    if value.endswith("Z"):
+        return str(value)
+    return f"{rfc3339(Instant(when - when % SECOND)).removesuffix('Z')}.{when % SECOND // 1000:06d}Z"
+
+
+_MICRO_TIME: Final = re.compile(r"[0-9-]{10}T[0-9:]{8}\.[0-9]{6}(Z|[+-][0-9:]{5})", re.ASCII)
+_WRITTEN: Final[Mapping[str, Callable[[Any], str]]] = {
+    "date-time": _time, "micro-time": _micro_time, "quantity": _amount,
+}  # fmt: skip
+"""By the format, a value in the text that Kubernetes writes; raises TypeError or ValueError where it is none."""
+
 _NUMBER: Final = (int, float)
 _TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
     "object": dict, "array": list, "string": str, "boolean": bool, "integer": int, "number": _NUMBER,
 }  # fmt: skip
+_TYPE_OF: Final[Mapping[str, str]] = {
+    "enum": "FieldValueNotSupported", "format": WRONG_TYPE, "maxLength": "FieldValueTooLong",
+    "maxItems": "FieldValueTooMany", "maxProperties": "FieldValueTooMany",
+}  # fmt: skip
+"""The type of cause where a word is broken; else that of a wrong value."""
 _CHECKS: Final[Mapping[str, Callable[[Any, Any], str]]] = {
     "enum": _bound(object, lambda value, listed: value in listed, "should be one of {}"),
     "format": _in_format,
