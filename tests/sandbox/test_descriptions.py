@@ -43,7 +43,7 @@ def test_openapi_says_that_the_server_validates_and_what_quotas_are(sky: Caller)
     assert patch["x-kubernetes-group-version-kind"]["kind"] == "Quota"
     schema = document["components"]["schemas"]["com.infini-ai.scheduling.v1alpha1.Quota"]
     assert "queueName" in schema["properties"]["spec"]["properties"]
-    assert sky.get("/openapi/v2").status == 404
+    assert sky.get("/openapi/v2").status == 404  # as JSON, which no kubectl asks for
 
 
 def test_a_changed_kind_has_a_changed_address(sky: Caller) -> None:

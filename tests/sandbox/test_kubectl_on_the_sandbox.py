@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from sky_sandbox.hollow.orders import Habits
-from sky_sandbox.kubeconfig import write_kubeconfig
+from sky_sandbox.kubeconfig import kubeconfig, write_kubeconfig
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.sockets import Door, listen, serve
 from sky_sandbox.testing import START, named, node, pod
@@ -84,7 +84,7 @@ async def kubectl(request: pytest.FixtureRequest, tmp_path: Path, nursery: trio.
     listeners, url = await listen()
     async with open_sandbox(START, habits=Habits()) as sandbox:
         await nursery.start(serve, sandbox, listeners, Door("token"))
-        write_kubeconfig(tmp_path / "kubeconfig", url, "token")
+        write_kubeconfig(tmp_path / "kubeconfig", kubeconfig(url, "token"))
         yield Kubectl(request.param, tmp_path, sandbox)
         nursery.cancel_scope.cancel()
 
@@ -143,6 +143,15 @@ async def test_it_applies_and_compares(kubectl: Kubectl) -> None:
     assert "serverside-applied" in await kubectl("apply --server-side --force-conflicts -f -", raw)
     assert await kubectl("get cm c -o 'jsonpath={.data}'") == '{"a":"1","b":"2"}'
     assert "replaced" in await kubectl("replace -f -", changed)
+
+
+async def test_it_applies_what_stands_in_one_list(kubectl: Kubectl) -> None:
+    both = [named("v1", "ConfigMap", "c", data={"a": "1"}), pod("p")]
+    await kubectl("apply -f -", {"apiVersion": "v1", "kind": "List", "items": both})
+    assert await kubectl("get cm,pods -o name") == "configmap/c\npod/p\n"
+    both[0] |= {"dada": {}}
+    refused = await kubectl("apply -f -", {"apiVersion": "v1", "kind": "List", "items": both}, fails=True)
+    assert 'unknown field "dada"' in refused
 
 
 async def test_it_patches_in_three_ways_and_labels(kubectl: Kubectl) -> None:

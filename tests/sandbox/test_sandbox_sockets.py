@@ -13,6 +13,7 @@ import msgspec
 import pytest
 import trio
 
+from sky_sandbox.kubeconfig import kubeconfig, lent
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.sockets import Door, listen, serve
 from sky_sandbox.testing import START, named
@@ -125,6 +126,22 @@ async def test_the_sandbox_has_paths_of_its_own(peer: Peer) -> None:
     assert await control("GET", "nothing") == 404
 
 
+def test_a_kubeconfig_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    config, ours, others = tmp_path / "config", kubeconfig("http://127.0.0.1:1", "a"), kubeconfig("http://x", "b")
+    for content in (b"", b"current-context: sandbox\n", b'{"current-context": "production"}'):
+        config.write_bytes(content)
+        with pytest.raises(FileExistsError, match="left alone"), lent(config, ours):
+            pass
+        assert config.read_bytes() == content
+    config.write_bytes(others)  # what a sandbox left that was killed
+    with lent(config, ours):
+        assert config.read_bytes() == ours
+    assert not config.exists()
+    with lent(config, ours):
+        config.write_bytes(others)
+    assert config.read_bytes() == others
+
+
 def test_the_command_writes_a_kubeconfig_and_saves_its_state(tmp_path: Path) -> None:
     config, state = tmp_path / "deep" / "kubeconfig", tmp_path / "state.json"
     binary = Path(sys.executable).with_name("sky-sandbox")
@@ -139,6 +156,7 @@ def test_the_command_writes_a_kubeconfig_and_saves_its_state(tmp_path: Path) -> 
             assert server.startswith(f"{url}/")
             process.send_signal(signal.SIGTERM)
             assert process.wait(10) == 0
+            assert not config.exists()
     names = [one["metadata"]["name"] for one in msgspec.json.decode(state.read_bytes())["objects"]]
     assert names.count("default") == 1
     state.write_text("{}")

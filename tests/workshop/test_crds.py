@@ -43,7 +43,7 @@ def test_a_changed_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Any,
     assert crds.main([]) == 0
     (tmp_path / "queues.yaml").write_text("")
     assert crds.main(["--check"]) == 1
-    assert "deploy/crds/queues.yaml is not what the structs say" in capsys.readouterr().out
+    assert "/queues.yaml is not what the structs say" in capsys.readouterr().out
 
 
 def test_the_kustomization_lists_every_definition() -> None:

@@ -1,9 +1,10 @@
-"""Writes deploy/crds from the structs of `sky_core.api.wire`.
+"""Writes deploy/crds from the structs of `sky_core.api.wire`, and what skyctl gives a new cluster.
 
 With --check it writes nothing, and exits with 1 if a file there is not what would be written.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from sky_core.api.wire import crds, topology
 from sky_core.settings import PREFIX
 
 FOLDER: Final = Path(__file__).parents[2] / "deploy" / "crds"
+BUNDLE: Final = Path(__file__).parents[1] / "skyctl" / "src" / "skyctl" / "crds.json"
+"""All of them in one, which is installed with skyctl, and is read sooner than YAML."""
 GROUP: Final = PREFIX.rstrip("/")
 VERSION: Final = "v1alpha1"
 HEADER: Final = "# Made by tools/workshop/crds.py from the structs of sky_core.api.wire: `make crds` writes it anew.\n"
@@ -197,15 +200,21 @@ def files() -> Iterator[tuple[Path, str]]:
         yield FOLDER / f"{kind.plural}.yaml", HEADER + text
 
 
+def bundle() -> str:
+    """The text of that file, with a line for each kind."""
+    return "[\n" + ",\n".join(json.dumps(definition(kind)) for kind in KINDS) + "\n]\n"
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Bring deploy/crds up to the structs, or say what is not."""
-    parser = argparse.ArgumentParser(description="Write deploy/crds.")
+    """Bring what is made up to the structs, or say what is not."""
+    parser = argparse.ArgumentParser(description="Write deploy/crds, and the same for skyctl.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a file is out of date")
     check = parser.parse_args(arguments).check
-    stale = [(path, text) for path, text in files() if not path.exists() or path.read_text() != text]
+    made = [*files(), (BUNDLE, bundle())]
+    stale = [(path, text) for path, text in made if not path.exists() or path.read_text() != text]
     for path, text in stale:
         if check:
-            print(f"deploy/crds/{path.name} is not what the structs say; `make crds` writes it")
+            print(f"{path.parent.name}/{path.name} is not what the structs say; `make crds` writes it")
         else:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)

@@ -15,6 +15,7 @@ from skyctl.terminal import discard, tell
 COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "skyctl.simulate:simulate",
     "demo": "skyctl.demo:demo",
+    "sandbox": "skyctl.sandbox:sandbox",
     "bench": "skyctl.bench.command:bench",
     "bench cluster": "skyctl.bench.cluster.command:cluster",
     "bench profile": "skyctl.bench.profile:profile",

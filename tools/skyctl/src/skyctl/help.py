@@ -8,6 +8,7 @@ skyctl: try the decisions of Sky-Scheduler, and ask for their reasons.
 
   skyctl simulate PATH...   run the scheduler on Kubernetes objects in files, with no cluster
   skyctl demo               see a training job land inside one switch, and why another one waits
+  skyctl sandbox            start a cluster in memory, or a real control plane, for kubectl and the scheduler
   skyctl bench [NAME...]    how long decisions take here, and where the time goes
   skyctl replay FILE...     decide once more what the flight recorder wrote down
 
@@ -38,6 +39,24 @@ Tells the example of eight machines behind two switches: where a training job of
 job waits. It needs no cluster and no files, and writes none.
 
   --manifests        print the objects of the example, for skyctl simulate -
+"""
+
+_SANDBOX: Final = """\
+skyctl sandbox [--scheduler] [--kubeconfig FILE] [--port N] [--state FILE]
+skyctl sandbox --real [--scheduler] [--kubeconfig FILE]
+
+Starts a cluster on this machine alone, with the scheduler's kinds, the queue default and hollow kubelets; says what to
+type to use it; and stops it on Ctrl-C. What it wrote is gone then, but for the state.
+
+  --real             a real control plane instead of an API server in memory: etcd, kube-apiserver, controllers, KWOK.
+                     KUBEBUILDER_ASSETS names the folder of its programs; else Go builds them, in some minutes, once
+  --scheduler        run the scheduler on it, as a process of its own
+  --kubeconfig FILE  is there meanwhile (sandbox.kubeconfig)
+  --port N           where the API server in memory listens; any that is free unless it is given
+  --state FILE       what is in it: loaded at the start if the file is there, saved at the end
+
+Exit status: 0 it was stopped; 1 a file, the port or the control plane can't be used, or the scheduler ended by itself;
+2 wrong usage.
 """
 
 _BENCH: Final = """\
@@ -108,6 +127,7 @@ PAGES: Final[Mapping[str, str]] = {
     "": _TOP,
     "simulate": _SIMULATE,
     "demo": _DEMO,
+    "sandbox": _SANDBOX,
     "bench": _BENCH,
     "bench cluster": _CLUSTER,
     "bench profile": _PROFILE,

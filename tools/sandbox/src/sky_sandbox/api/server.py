@@ -90,6 +90,8 @@ class Server:
                 found = discovery.resource_list(versions["", version])
             case ["apis", group, version] if (group, version) in versions:
                 found = discovery.resource_list(versions[group, version])
+            case ["openapi", "v2"] if openapi.V2_ASKED in request.accept:
+                return Response(200, openapi.V2, {"content-type": openapi.V2_MEDIA})
             case ["openapi", "v3"]:
                 found = openapi.index(self.registry)
             case ["openapi", "v3", "api", version] if ("", version) in versions:

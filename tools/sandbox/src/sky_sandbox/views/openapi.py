@@ -5,12 +5,22 @@ Without the former kubectl refuses to create and to apply. Of core kinds no fiel
 
 from collections.abc import Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from sky_sandbox.api.kinds import Kind, Registry
 from sky_sandbox.patches.lists import Schema
+
+V2_ASKED: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+V2_MEDIA: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+"""As clients ask for it, and as servers call it: the first is no media type by RFC 2045."""
+V2: Final = b"\n\x032.0"
+"""The answer to `/openapi/v2` in protobuf: `swagger: "2.0"`, and no kind described.
+
+kubectl looks there for what the items of a `kind: List` consist of; of what it does not find it checks nothing, and the
+server checks the fields itself.
+"""
 
 
 def index(registry: Registry) -> dict[str, Any]:
