@@ -1,17 +1,31 @@
 """Collections are listed in pages and by selectors, and watched."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from plays import Play, delete, get, merge, post, watch
-from sky_sandbox.testing import named, node, pod
+from sky_control_plane import ControlPlane
+from sky_sandbox.testing import Caller, named, node, pod
 
 SKY = "scheduling.infini-ai.com/v1alpha1"
 MAPS = "/api/v1/namespaces/$ns/configmaps"
 PODS = "/api/v1/namespaces/$ns/pods"
 QUOTAS = f"/apis/{SKY}/quotas"
+NODES = "/api/v1/nodes"
 FUTURE = 2**40
+
+
+@pytest.fixture(scope="module")
+def forgetful_plane(bare_plane: ControlPlane) -> ControlPlane:
+    """An API server that has just been started again, and knows no version from before."""
+    server = bare_plane.servers["kube-apiserver"]
+    server.kill()
+    server.start()
+    bare_plane.wait_until_ready()
+    bare_plane.wait_until(lambda: bare_plane.serves(QUOTAS))
+    return bare_plane
 
 
 def numbered(name: str, **labels: str) -> dict[str, object]:
@@ -136,6 +150,21 @@ def test_a_watch_on_which_nothing_happens_gets_no_bookmark(play: Play) -> None:
         *FIVE[:2],
         watch(MAPS, resourceVersion="$m1.resourceVersion", allowWatchBookmarks=True, timeoutSeconds=2),
     )
+
+
+@pytest.mark.parametrize("path", [NODES, QUOTAS], ids=["nodes", "quotas"])
+def test_a_watch_of_a_forgotten_version_ends_at_once(forgetful_plane: ControlPlane, sky: Caller, path: str) -> None:
+    version = int(sky.get(path).version)
+    sky.post(path, named("v1", "Node", "n") if path == NODES else named(SKY, "Quota", "q"))
+    sky.server.storage.compact()
+    (copy,) = sky.lines(sky.watch(path, resourceVersion=version))
+    truth = forgetful_plane.request("GET", f"{path}?watch=true&resourceVersion=2&timeoutSeconds=5").body
+    assert without(copy, "message") == without(truth, "message")
+
+
+def without(event: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """An event of a watch whose object lacks a field."""
+    return {**event, "object": {key: value for key, value in event["object"].items() if key != name}}
 
 
 @pytest.mark.parametrize("collection", [MAPS, QUOTAS], ids=["maps", "quotas"])

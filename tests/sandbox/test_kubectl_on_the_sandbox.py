@@ -172,7 +172,7 @@ async def test_it_describes_and_explains(kubectl: Kubectl) -> None:
     assert ["nvidia.com/gpu", "2", "2"] in rows(described)
     assert "No resource quota." in await kubectl("describe namespace default")
     assert "queueName" in await kubectl("explain quotas.spec")
-    assert "DESCRIPTION" in await kubectl("explain pods")
+    assert "The sandbox describes no fields" in await kubectl("explain pods")
     uid = await kubectl("get pod p -o 'jsonpath={.metadata.uid}'")
     about = {"kind": "Pod", "name": "p", "namespace": "default", "apiVersion": "v1", "uid": uid}
     said = {"reason": "Because", "message": "of this", "type": "Normal", "source": {"component": "test"}}

@@ -21,6 +21,10 @@ V2: Final = b"\n\x032.0"
 kubectl looks there for what the items of a `kind: List` consist of; of what it does not find it checks nothing, and the
 server checks the fields itself.
 """
+_UNDESCRIBED: Final = {
+    "description": "The sandbox describes no fields of kinds that every cluster has; a cluster does.",
+    "x-kubernetes-preserve-unknown-fields": True,
+}
 
 
 def index(registry: Registry) -> dict[str, Any]:
@@ -64,9 +68,9 @@ def _paths(kind: Kind) -> dict[str, Any]:
 
 
 def _schema(kind: Kind) -> Schema:
-    described = kind.schema if kind.custom else {"x-kubernetes-preserve-unknown-fields": True}
+    described = {"description": kind.kind, **kind.schema} if kind.custom else _UNDESCRIBED
     said = {"group": kind.group, "version": kind.version, "kind": kind.kind}
-    return {"type": "object", "description": kind.kind, **described, "x-kubernetes-group-version-kind": [said]}
+    return {"type": "object", **described, "x-kubernetes-group-version-kind": [said]}
 
 
 def _name(kind: Kind) -> str:
