@@ -124,13 +124,13 @@ def test_a_watch_tells_what_happened_after_a_version(play: Play) -> None:
         merge(f"{MAPS}/m1", {"data": {"a": "b"}}),
         delete(f"{MAPS}/m0"),
         post(MAPS, numbered("m0")),
-        watch(MAPS, resourceVersion="$m1.resourceVersion"),
-        watch(MAPS, resourceVersion="$m1.resourceVersion", fieldSelector="metadata.name=m0"),
+        watch(MAPS, lines=4, resourceVersion="$m1.resourceVersion"),
+        watch(MAPS, lines=2, resourceVersion="$m1.resourceVersion", fieldSelector="metadata.name=m0"),
     )
 
 
 def test_a_watch_without_a_version_begins_with_what_is_there(play: Play) -> None:
-    play(*FIVE[:2], watch(MAPS), watch(MAPS, resourceVersion=0))
+    play(*FIVE[:2], watch(MAPS, lines=2), watch(MAPS, lines=2, resourceVersion=0))
 
 
 def test_an_object_comes_into_a_selection_and_leaves_it(play: Play) -> None:
@@ -140,8 +140,8 @@ def test_an_object_comes_into_a_selection_and_leaves_it(play: Play) -> None:
         merge(f"{MAPS}/m0", {"data": {"a": "b"}}),
         merge(f"{MAPS}/m0", {"metadata": {"labels": {"tier": "a"}}}),
         delete(f"{MAPS}/m0"),
-        watch(MAPS, resourceVersion="$m1.resourceVersion", labelSelector="tier=a"),
-        watch(MAPS, resourceVersion="$m1.resourceVersion", labelSelector="tier=b"),
+        watch(MAPS, lines=3, resourceVersion="$m1.resourceVersion", labelSelector="tier=a"),
+        watch(MAPS, lines=3, resourceVersion="$m1.resourceVersion", labelSelector="tier=b"),
     )
 
 
@@ -204,7 +204,7 @@ def test_a_pod_that_goes_is_seen_to_go(play: Play) -> None:
         delete(f"{PODS}/a"),
         delete(f"{PODS}/b"),
         delete(f"{PODS}/b", {"gracePeriodSeconds": 0}),
-        watch(PODS, resourceVersion="$a.resourceVersion"),
+        watch(PODS, lines=5, resourceVersion="$a.resourceVersion"),
     )
 
 
@@ -217,7 +217,7 @@ def test_a_held_object_is_seen_to_go(play: Play) -> None:
         post(QUOTAS, held, keep="q"),
         delete(f"{QUOTAS}/watched-held"),
         merge(f"{QUOTAS}/watched-held", {"metadata": {"finalizers": None}}),
-        watch(QUOTAS, resourceVersion="$q.resourceVersion", fieldSelector="metadata.name=watched-held"),
+        watch(QUOTAS, lines=2, resourceVersion="$q.resourceVersion", fieldSelector="metadata.name=watched-held"),
     )
 
 
