@@ -18,6 +18,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "sandbox": "skyctl.sandbox:sandbox",
     "bench": "skyctl.bench.command:bench",
     "bench cluster": "skyctl.bench.cluster.command:cluster",
+    "bench quality": "skyctl.bench.quality.command:quality",
     "bench profile": "skyctl.bench.profile:profile",
     "replay": "skyctl.replay:replay",
 }

@@ -74,6 +74,7 @@ come; who has seen enough presses Ctrl-C and keeps them. Without names all workl
   -o, --output FORMAT
                      table: for people, the default; json: for programs
 
+skyctl bench quality          where the jobs of a trace land, and how long they wait
 skyctl bench profile NAME     where the time of a workload goes
 skyctl bench cluster          whole schedulers on a real control plane
 
@@ -98,6 +99,27 @@ do the same in each round. Everything shares this machine, so what counts are th
 
 Exit status: 0 whatever the figures, and where there is no control plane; 1 the file to compare with can't be used;
 2 wrong usage.
+"""
+
+_QUALITY: Final = """\
+skyctl bench quality [POLICY...] [--philly FILE | --openb FILE] [--jobs N] [--load F] [--seeds N] [-o FORMAT]
+
+Plays a trace of jobs on a cluster in memory, by the scheduler's own core, under one policy after the other, and sets
+side by side on how many leaves jobs land, what share of their rings crosses switches, what stays free in vain, and how
+long they wait. Policies: index-order (no topology), best-fit (the default), patience (10 minutes for a single zone) and
+required; those named, or all, and always index-order. Without a file the trace is made up, after Kalos' statistics.
+
+  --jobs N           how many jobs come (3000); the first fifth fills the cluster and is not counted
+  --load F           how much of the cluster the made-up jobs ask for (0.9)
+  --seed N           of which made-up jobs, or order of pods (5)
+  --seeds N          how many seeds are played, from that one on (1); all policies get the same jobs
+  --philly FILE      Philly's jobs instead: CSV with timestamp, duration, num_gpus; .gz too; on 80 nodes
+  --openb FILE       Alibaba's openb_pod_list_*.csv, its node list beside it: pods come until all cards are asked for
+  --nodes N          of how many of openb's nodes (300)
+  -o, --output FORMAT
+                     table: for people, the default; json: for programs; html: one page with bars
+
+Exit status: 0 whatever the figures; 1 a trace can't be used; 2 wrong usage.
 """
 
 _PROFILE: Final = """\
@@ -130,6 +152,7 @@ PAGES: Final[Mapping[str, str]] = {
     "sandbox": _SANDBOX,
     "bench": _BENCH,
     "bench cluster": _CLUSTER,
+    "bench quality": _QUALITY,
     "bench profile": _PROFILE,
     "replay": _REPLAY,
 }

@@ -16,6 +16,8 @@ HCA: Final = "rdma/hca"
 SPOT: Final = f"{PREFIX}spot-gpu"
 KINDS: Final = ("a100", "h100", "l40s")
 
+EIGHT: Final[Amounts] = {"cpu": "128", "memory": "1Ti", "pods": "110", GPU: "8", HCA: "8", SPOT: "8"}
+"""What a node has."""
 CARD: Final[Amounts] = {GPU: "1", HCA: "1"}
 """What a task of a topology job asks for that takes a card with its HCA."""
 PLAIN_CARD: Final[Amounts] = {GPU: "1"}
@@ -45,10 +47,18 @@ def nodes(count: int, *, leaf: int = 32, kinds: int = 3) -> Iterator[Object]:
         yield node(at, zone=f"leaf-{at // leaf}", kind=KINDS[at // leaf % kinds])
 
 
-def node(at: int, *, zone: str, kind: str = KINDS[0], labels: Mapping[str, str] | None = None) -> Object:
+def node(
+    at: int,
+    *,
+    zone: str | None,
+    kind: str = KINDS[0],
+    labels: Mapping[str, str] | None = None,
+    amounts: Amounts = EIGHT,
+) -> Object:
     """One of these nodes."""
-    amounts = {"cpu": "128", "memory": "1Ti", "pods": "110", GPU: "8", HCA: "8", SPOT: "8"}
-    said = {f"{PREFIX}spec": kind, f"{PREFIX}zone": f"roce#{zone}", **(labels or {})}
+    said = {f"{PREFIX}spec": kind, **(labels or {})}
+    if zone is not None:
+        said[f"{PREFIX}zone"] = f"roce#{zone}"
     ready = {"type": "Ready", "status": "True", "lastTransitionTime": _time(0), "lastHeartbeatTime": _time(0)}
     made = _object("v1", "Node", f"node-{at}", None, {}, labels=said)
     return {**made, "status": {"allocatable": amounts, "capacity": amounts, "conditions": [ready]}}
