@@ -3,7 +3,7 @@
 import heapq
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -66,6 +66,14 @@ def play(jobs: Sequence[Job], site: Site, notes: Notes, say: Callable[[int], Non
     return Played(counted, player.moments[full:coming], len(player.waiting))
 
 
+class _Seat(NamedTuple):
+    """Where a task landed."""
+
+    rank: int
+    node: int
+    quota: str
+
+
 class _Player:
     def __init__(self, site: Site, notes: Notes) -> None:
         self.placed: list[Placed] = []
@@ -77,7 +85,7 @@ class _Player:
         self._free = [8.0] * site.nodes
         self._now = 0.0
         self._ends: list[tuple[float, str]] = []
-        self._running: dict[str, tuple[Job, tuple[int, ...]]] = {}
+        self._running: dict[str, tuple[Job, list[_Seat]]] = {}
 
     def run_until(self, time: float) -> None:
         """Everything that happens before that time."""
@@ -109,22 +117,21 @@ class _Player:
             self._cycle()
 
     def _leave(self, name: str) -> None:
-        job, nodes = self._running.pop(name)
-        for at in range(machines(job)):
-            self._living.remove("Pod", f"{name}-{at}")
-            self._living.remove("Quota", f"{name}-{at}")
+        job, seats = self._running.pop(name)
+        for seat in seats:
+            self._living.remove("Pod", f"{name}-{seat.rank}")
+            self._living.remove("Quota", seat.quota)
+            self._free[seat.node] += min(job.cards, 8)
         self._living.remove("PodGroup", name)
-        for node in nodes:
-            self._free[node] += min(job.cards, 8)
 
     def _cycle(self) -> None:
         self._living.now = Instant(NOW + int(self._now * SECOND))
-        for name, nodes in _landed(self._living.cycle()):
-            job = self.waiting.pop(name)
+        for name, seats in _landed(self._living.cycle()):
+            job, nodes = self.waiting.pop(name), tuple(seat.node for seat in seats)
             self.placed.append(Placed(job, self._now - job.at, nodes, self._fewest(job)))
             for node in nodes:
                 self._free[node] -= min(job.cards, 8)
-            self._running[name] = (job, nodes)
+            self._running[name] = (job, seats)
             heapq.heappush(self._ends, (self._now + job.lasts, name))
         whole = self._whole()
         self.moments.append(Moment(sum(self._free), sum(whole), max(whole)))
@@ -145,12 +152,11 @@ class _Player:
         return leaves
 
 
-def _landed(outcome: Outcome) -> list[tuple[str, tuple[int, ...]]]:
-    """The jobs that got their nodes, rings first as the core places them, each with its nodes in the order of ranks."""
-    found: defaultdict[str, list[tuple[int, int]]] = defaultdict(list)
+def _landed(outcome: Outcome) -> list[tuple[str, list[_Seat]]]:
+    """The jobs that got their nodes, rings first as the core places them, each with its seats in the order of ranks."""
+    found: defaultdict[str, list[_Seat]] = defaultdict(list)
     for each in outcome.decisions:
         if isinstance(each, BindTask):
             name, _, rank = each.task.removeprefix("Pod/").rpartition("-")
-            found[name].append((int(rank), int(each.node.removeprefix("node-"))))
-    by_ring = sorted(found.items(), key=lambda pair: len(pair[1]) == 1)
-    return [(name, tuple(node for _, node in sorted(seats))) for name, seats in by_ring]
+            found[name].append(_Seat(int(rank), int(each.node.removeprefix("node-")), str(each.quota)))
+    return [(name, sorted(seats)) for name, seats in sorted(found.items(), key=lambda pair: len(pair[1]) == 1)]

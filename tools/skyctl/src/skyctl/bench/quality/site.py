@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from skyctl.bench.clusters import GPU, HCA, Object, gang, node
+from sky_core.settings import PREFIX
+from skyctl.bench.clusters import GPU, HCA, Object, group, node, pod, quota
 from skyctl.bench.quality.trace import Job
 
 
@@ -46,8 +47,17 @@ def is_ring(job: Job) -> bool:
 
 
 def objects(name: str, job: Job, notes: Mapping[str, str]) -> Iterator[Object]:
-    """The job: a gang of whole nodes in a ring, or a task on part of one node, and its quotas."""
-    if is_ring(job):
-        yield from gang(name, machines(job), {GPU: "8", HCA: "8"}, notes=notes)
-    else:
-        yield from gang(name, 1, {GPU: str(job.cards)})
+    """The job: a gang of whole nodes in a ring, or a task on part of one node; and as many quotas of its shape.
+
+    A job takes quotas of its shape only, whoever brought them: else one that has been refused would try another shape
+    next, and leave the job that brought it without.
+    """
+    shape, request = ("ring", {GPU: "8", HCA: "8"}) if is_ring(job) else (f"cards-{job.cards}", {GPU: str(job.cards)})
+    yield group(name, machines(job), notes=notes)
+    for at in range(machines(job)):
+        made = pod(f"{name}-{at}", name, request)
+        made["metadata"]["annotations"] |= {f"{PREFIX}quota-affinity": f"shape={shape}"}
+        yield made
+        brought = quota(f"{name}-{at}", request)
+        brought["metadata"]["labels"] = {"shape": shape}
+        yield brought

@@ -56,9 +56,10 @@ def philly(path: Path, count: int) -> list[Job]:
             jobs.append(Job(at, float(row["duration"]), int(row["num_gpus"])))
         except (KeyError, TypeError, ValueError) as error:
             raise wrong(path, line, error) from None
+    if not jobs:
+        raise InputError(f"{path}: no job in it")
     jobs.sort(key=lambda job: job.at)
-    first = jobs[0].at if jobs else 0.0
-    return [Job(job.at - first, job.lasts, job.cards) for job in jobs[:count]]
+    return [Job(job.at - jobs[0].at, job.lasts, job.cards) for job in jobs[:count]]
 
 
 def rows(path: Path) -> Iterator[dict[str, str]]:
