@@ -13,7 +13,8 @@ def quota(name: str, **more: object) -> dict[str, object]:
     return named(SKY, "Quota", name, spec={"request": {"nvidia.com/gpu": 8}}, **more)
 
 
-TOLD = {"type": "Bound", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+TOLD = {"type": "Bound", "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "observedGeneration": 1}  # fmt: skip
 
 
 def claim(number: int) -> dict[str, str]:
@@ -122,6 +123,16 @@ def test_a_status_of_the_wrong_form_is_refused(play: Play) -> None:
         merge(path, {"status": {"unknown": 1}}),
         merge(path, {"status": {"unknown": 1}}, "422 Invalid", fieldValidation="Strict"),
         get(f"{QUOTAS}/malformed"),
+    )
+
+
+def test_a_condition_says_what_it_has_seen(play: Play) -> None:
+    path = f"{QUOTAS}/observed/status"
+    beyond = {**TOLD, "observedGeneration": 2**53 + 2}
+    play(
+        post(QUOTAS, quota("observed")),
+        merge(path, {"status": {"conditions": [TOLD]}}),
+        merge(path, {"status": {"conditions": [beyond]}}, "422 Invalid"),
     )
 
 

@@ -23,6 +23,8 @@ class Loose(msgspec.Struct, kw_only=True):
     short: Annotated[str, msgspec.Meta(max_length=3)] = ""
     texts: tuple[str, ...] = ()
     numbers: Annotated[dict[str, int], msgspec.Meta(max_length=3)] = {}
+    high: Annotated[int, msgspec.Meta(ge=0, le=2**53)] = 0
+    higher: Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)] = 0
 
 
 def undescribed(part: dict[str, Any], path: str = "") -> Iterator[str]:
@@ -52,7 +54,7 @@ def test_the_kustomization_lists_every_definition() -> None:
 
 
 def test_what_has_no_bound_is_found() -> None:
-    assert list(unbounded(schema(type_info(Loose)))) == [".texts[]", ".texts", ".numbers{}"]
+    assert list(unbounded(schema(type_info(Loose)))) == [".texts[]", ".texts", ".numbers{}", ".higher"]
 
 
 @pytest.mark.parametrize("made", DEFINITIONS.values(), ids=lambda made: str(made["spec"]["names"]["kind"]))

@@ -9,6 +9,9 @@ from msgspec import inspect as types
 
 from shared_parts import AMOUNT, PARTS, Schema
 
+EXACT_MAX: Final = 2**53
+"""API servers keep bounds as floats. One that is a float beyond its own format makes them refuse every value."""
+
 _AMOUNT_TYPES: Final = {types.StrType, types.IntType, types.FloatType}
 _ATTRIBUTE: Final = re.compile(r"^    (\w+): (.*(?:\n {6,}.*)*)", re.MULTILINE)
 
@@ -48,12 +51,12 @@ def schema(type_: types.Type) -> Schema:
 
 
 def unbounded(part: Schema, path: str = "") -> Iterator[str]:
-    """The paths of strings, whole numbers, lists and maps that have no bound."""
+    """The paths of strings, whole numbers, lists and maps that have no bound, or one that no API server can hold."""
     match part:
         case {"type": "string"}:
             bounded = not part.keys().isdisjoint({"maxLength", "enum"})
         case {"type": "integer"}:
-            bounded = part.keys() >= {"minimum", "maximum"}
+            bounded = part.keys() >= {"minimum", "maximum"} and part["maximum"] <= EXACT_MAX
         case {"type": "array", "items": items}:
             bounded = "maxItems" in part
             yield from unbounded(items, f"{path}[]")

@@ -114,7 +114,7 @@ PARTS: Final[Mapping[type, Schema]] = {
             },
             "message": {"type": "string", "maxLength": 32768},
             "lastTransitionTime": {"type": "string", "format": "date-time", "maxLength": 64},
-            "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1},
+            "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**53},
         },
     },
 }
