@@ -184,5 +184,7 @@ class Cluster:
         await self.players[-1].stop()
         self.start()
         await trio.sleep(60)
-        assert [sent for sent in self.stage.sent[done:] if "events" not in sent.path] == []
+        told = ("/events", "/podgroups/", "/pods/")
+        assert [sent for sent in self.stage.sent[done:] if not any(one in sent.path for one in told)] == []
+        assert [sent for sent in self.stage.sent[done:] if sent.path.endswith(("/binding", "/eviction"))] == []
         assert [one.error for one in self.players] == [None] * len(self.players)
