@@ -13,9 +13,22 @@ README = (Path(__file__).parent.parent / "README.md").read_text()
 (EXAMPLE,) = re.findall(r"^```yaml\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
 
 
+(PICTURE,) = re.findall(r"^```\n(zone A.*?)^```$", README, re.MULTILINE | re.DOTALL)
+(QUESTIONS,) = re.findall(r"^```\n(  kubectl.*?)^```$", README, re.MULTILINE | re.DOTALL)
+SKYCTL = str(Path(sys.executable).with_name("skyctl"))
+
+
 def simulated(manifest: str) -> Any:
-    command = [str(Path(sys.executable).with_name("skyctl")), "simulate", "-", "-o", "json"]
+    command = [SKYCTL, "simulate", "-", "-o", "json"]
     return json.loads(subprocess.run(command, input=manifest, capture_output=True, text=True, check=True).stdout)
+
+
+def test_the_demo_prints_what_is_shown_of_it() -> None:
+    shown = subprocess.run([SKYCTL, "demo"], capture_output=True, text=True, check=True).stdout
+    shown = re.sub(r"^  \S*/kubectl ", "  kubectl ", shown, flags=re.MULTILINE)
+    for part in (PICTURE, QUESTIONS):
+        for piece in re.split(r"^ *…\n", part, flags=re.MULTILINE):
+            assert piece in shown
 
 
 def test_the_first_job_lands_in_the_rack_that_holds_it_in_rank_order() -> None:

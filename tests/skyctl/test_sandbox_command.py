@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -17,6 +18,7 @@ from skyctl.sandbox import sandbox
 
 ROOT = Path(__file__).parents[2]
 SKYCTL, KUBECTL = (str(Path(sys.executable).with_name(name)) for name in ("skyctl", "kubectl"))
+(FIRST_JOB,) = re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
 PATIENCE = 60
 GROUPS = "podgroups.scheduling.infini-ai.com"
 
@@ -81,6 +83,11 @@ def test_the_scheduler_runs_on_it_and_both_end_on_ctrl_c(tmp_path: Path) -> None
         there.waits_for("{.status.reasons[0].code}=TopologyZoneInsufficient", f"{GROUPS}/big")
         bound = there.kubectl("get", "quota", "-o", "jsonpath={.items[*].status.nodeName}").split()
         assert sorted(bound) == ["n0", "n1", "n2", "n3"]
+        (there.folder / "train.yaml").write_text(FIRST_JOB)
+        there.kubectl("apply", "-f", str(there.folder / "train.yaml"))
+        for rank in range(2):
+            there.waits_for("{.status.phase}=Running", f"pod/train-{rank}")
+            there.waits_for(f"{{.spec.nodeName}}=node{rank + 1}", f"pod/train-{rank}")
         (scheduler,) = Path(f"/proc/{there.process.pid}/task/{there.process.pid}/children").read_text().split()
         assert there.end(signal.SIGINT) == 0
         assert not Path("/proc", scheduler).exists()
@@ -89,7 +96,7 @@ def test_the_scheduler_runs_on_it_and_both_end_on_ctrl_c(tmp_path: Path) -> None
     assert "holderIdentity" not in lease["spec"]  # the scheduler has ended in good order
     with started(tmp_path, "--state", str(state)) as there:
         pods = there.kubectl("get", "pods", "-o", "jsonpath={.items[*].status.phase}").split()
-        assert sorted(pods) == ["Pending"] * 6 + ["Running"] * 4
+        assert sorted(pods) == ["Pending"] * 6 + ["Running"] * 6
         assert there.end(signal.SIGTERM) == 0
 
 

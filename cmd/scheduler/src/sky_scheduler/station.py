@@ -20,7 +20,7 @@ from sky_shell.transport import Transport
 
 T = TypeVar("T")
 
-LISTED_EVERY: Final = 0.1
+LISTED_EVERY: Final = 0.02
 """Seconds between looks whether everything is listed."""
 SLOW_SECONDS: Final = 30.0
 """A cycle that takes longer shows where every thread is, and the process is taken for dead."""

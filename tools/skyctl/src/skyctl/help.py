@@ -35,8 +35,9 @@ Exit status: 0 it ran; 1 an input could not be read; 2 wrong usage; 3 an invaria
 _DEMO: Final = """\
 skyctl demo [--manifests]
 
-Tells the example of eight machines behind two switches: where a training job of four workers goes, and why another
-job waits. It needs no cluster and no files, and writes none.
+Runs the scheduler on a cluster in memory, and tells the example of eight machines behind two switches: where a training
+job of four workers goes, and why another job waits. On a terminal the cluster stays up until Ctrl-C, for kubectl in
+another one; elsewhere the command ends when this is told. It needs no files, and leaves none behind.
 
   --manifests        print the objects of the example, for skyctl simulate -
 """

@@ -18,9 +18,10 @@ from sky_sandbox.kubeconfig import kubeconfig as written
 from sky_sandbox.sandbox import open_sandbox
 from sky_sandbox.sockets import Door, listen, serve
 from sky_shell.reading.places import InputError
+from skyctl.beside import with_scheduler
 from skyctl.faults import UsageError
 from skyctl.furnishing import furnish, furnishing
-from skyctl.staying import Work, at_hand, called, stay, with_scheduler
+from skyctl.staying import Work, at_hand, called, stay
 from skyctl.terminal import answer
 
 HABITS: Final = Habits(start_after=Duration(SECOND), stop_after=Duration(SECOND))

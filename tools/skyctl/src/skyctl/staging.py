@@ -1,14 +1,20 @@
-"""The report of a simulation made into a scene."""
+"""What a simulation came to, or what a cluster's objects say, made into a scene."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from sky_core.api.identity import key_of
+from sky_core.api.intake import Intake
 from sky_core.model import Book, JobId, Task
+from sky_core.model import Job as JobRow
 from sky_core.model import Node as NodeRow
-from sky_core.resources import render
+from sky_core.model import Quota as QuotaRow
+from sky_core.resources import render, render_all
 from sky_core.settings import Settings
+from sky_core.simulation.objects import Object, part
 from sky_core.simulation.report import Report
+from sky_core.status import zones as zones_of
 from sky_core.world import World
 from skyctl.scene import Card, Job, Machine, Quota, Reason, Scene, Use, Zone
 from skyctl.story import chapters, setbacks
@@ -21,18 +27,52 @@ _CARDS_MAX: Final = 256 * _THOUSAND
 
 def staged(report: Report, settings: Settings) -> Scene:
     """Where everything ended up, and how it came about."""
-    world, letters = report.world, _job_letters(report.world)
     contract: Mapping[str, Any] = report.contract
+    faults = (*(f"{f['object']}: {f['field']}: {f['fault']}" for f in contract["invalid"]), *contract["warnings"])
+    scene = _scene(report.world, contract["jobs"], settings, faults)
+    return scene._replace(cycles=contract["cycles"], story=chapters(report.steps), setbacks=setbacks(report.steps))
+
+
+def seen(objects: Iterable[Object], settings: Settings) -> Scene:
+    """A cluster as its objects say it is. Of jobs is shown what their PodGroups say, and no others."""
+    intake, told = Intake(settings), {}
+    for raw in objects:
+        intake.put(raw)
+        if raw["kind"] == "PodGroup":
+            key = key_of(raw)
+            told[f"{key.namespace}/{key.name}"] = part(raw, "status")
+    world = intake.world()
+    faults = tuple(f"{fault.object}: {fault.field}: {fault.fault}" for fault in sorted(intake.invalid))
+    return _scene(world, {job.key: _said(world, job, told[job.key]) for job in _grouped(world, told)}, settings, faults)
+
+
+def _scene(world: World, told: Mapping[str, Any], settings: Settings, faults: tuple[str, ...]) -> Scene:
+    """What can be seen of a world; of the jobs that are told of what is told."""
+    letters = _job_letters(world)
     zones = _zones(world, letters, settings)
     return Scene(
-        cycles=contract["cycles"],
+        cycles=0,
         zones=zones,
-        jobs=_jobs(world, contract["jobs"], letters, {zone.key: zone.letter for zone in zones}),
-        quotas=tuple(_quota(name, quota) for name, quota in contract["quotas"].items()),
-        story=chapters(report.steps),
-        setbacks=setbacks(report.steps),
-        faults=(*(f"{f['object']}: {f['field']}: {f['fault']}" for f in contract["invalid"]), *contract["warnings"]),
+        jobs=_jobs(world, told, letters, {zone.key: zone.letter for zone in zones}),
+        quotas=tuple(_quota(world.quotas[name]) for name in sorted(world.quotas)),
+        story=(),
+        setbacks=(),
+        faults=faults,
     )
+
+
+def _grouped(world: World, told: Mapping[str, Any]) -> list[JobRow]:
+    return [job for job in world.jobs.values() if job.grouped and job.key in told]
+
+
+def _said(world: World, job: JobRow, status: Mapping[str, Any]) -> dict[str, Any]:
+    """What a PodGroup's status says of its job, as a simulation's answer words it."""
+    return {
+        "phase": status.get("phase", "Pending"),
+        "rung": status.get("rung", ""),
+        "zones": zones_of(world, job),
+        "reasons": status.get("reasons", ()),
+    }
 
 
 def _zones(world: World, letters: Mapping[JobId, str], settings: Settings) -> tuple[Zone, ...]:
@@ -123,8 +163,11 @@ def _zone_letter(at: int) -> str:
 def _jobs(
     world: World, told: Mapping[str, Any], letters: Mapping[JobId, str], zones: Mapping[str | None, str]
 ) -> tuple[Job, ...]:
-    """All jobs, those that wait first."""
-    ordered = sorted(world.jobs.values(), key=lambda job: (not told[job.key]["reasons"], job.key))
+    """All jobs that are told of, those that wait first."""
+    ordered = sorted(
+        (job for job in world.jobs.values() if job.key in told),
+        key=lambda job: (not told[job.key]["reasons"], job.key),
+    )
     return tuple(
         Job(
             letter=letters.get(job.id, ""),
@@ -140,6 +183,8 @@ def _jobs(
     )
 
 
-def _quota(name: str, quota: Mapping[str, Any]) -> Quota:
-    allocated = ", ".join(f"{amount} {resource}" for resource, amount in quota["allocated"].items())
-    return Quota(name, quota["node"] or "", allocated or "nothing", tuple(quota["tasks"]), tuple(quota["reserved"]))
+def _quota(quota: QuotaRow) -> Quota:
+    allocated = ", ".join(f"{amount} {resource}" for resource, amount in render_all(quota.claimed).items())
+    tasks = sorted(f"{claim.namespace}/{claim.name}" for claim in quota.claims)
+    reserved = sorted(f"{kept.namespace}/{kept.task}" for kept in quota.reservations)
+    return Quota(quota.name, quota.node or "", allocated or "nothing", tuple(tasks), tuple(reserved))

@@ -10,19 +10,15 @@ from typing import Final
 
 import trio
 
-from sky_control_plane import Server
 from sky_sandbox.kubeconfig import lent
 from sky_shell.logs import start_logs
 from sky_shell.reading.places import InputError
 from sky_shell.stopping import until_signal
-from skyctl.terminal import tell
 
 Work = Callable[[trio.Event], Awaitable[int]]
 """Goes on until its event is set; its exit status."""
 
 _UNFINISHED: Final = 1
-_LOOK_SECONDS: Final = 0.2
-_WORDS_MAX: Final = 2000
 
 
 def stay(work: Work) -> int:
@@ -69,34 +65,10 @@ def at_hand(file: Path, kubeconfig: bytes) -> Iterator[None]:
         yield
 
 
-async def with_scheduler(kubeconfig: Path, log: Path, stop: trio.Event) -> int:
-    """Let the scheduler run as a process of its own until it is to end; 1 if it ends before, after telling why."""
-    command = [sys.executable, "-m", "sky_scheduler", "--kubeconfig", str(kubeconfig), "--bind", "127.0.0.1:0"]
-    scheduler = Server("sky-scheduler", command, log)
-    scheduler.start()  # in this thread, with which it dies
-    try:
-        while scheduler.running and not stop.is_set():
-            with trio.move_on_after(_LOOK_SECONDS):
-                await stop.wait()
-        if scheduler.running:
-            return 0
-    finally:
-        with trio.CancelScope(shield=True):
-            await trio.to_thread.run_sync(scheduler.stop)
-    _tell_last(log)
-    return 1
-
-
 def called(name: str) -> str:
     """How a program is called from here: by its name where that is found, else as it was installed beside us."""
     beside = Path(sys.argv[0]).with_name(name)
     return str(beside) if shutil.which(name) is None and beside.exists() else name
-
-
-def _tell_last(log: Path) -> None:
-    tell("the scheduler has ended. The last that it said:")
-    for line in log.read_text(errors="replace")[-_WORDS_MAX:].splitlines():
-        tell(line)
 
 
 def _alone(group: BaseExceptionGroup[BaseException]) -> BaseException:
