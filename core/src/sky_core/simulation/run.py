@@ -49,7 +49,7 @@ def run(
     Raises:
         SameObjectTwiceError: Two of the objects have one kind, namespace and name.
     """
-    simulation = Simulation(timeline, policy, settings, _latest(objects) if now is None else now)
+    simulation = Simulation(timeline, policy, settings, latest(objects) if now is None else now)
     simulation.populate(objects)
     for number in range(1, cycles + 1):
         if on_cycle is not None:
@@ -83,7 +83,7 @@ class Simulation:
                 if key in by_key:
                     raise SameObjectTwiceError(str(key))
                 by_key[key] = raw
-        by_key.setdefault(key_of(_DEFAULT_QUEUE), _DEFAULT_QUEUE)
+        by_key.setdefault(key_of(DEFAULT_QUEUE), DEFAULT_QUEUE)
         for key in sorted(by_key):
             self._cluster.apply(by_key[key])
 
@@ -189,16 +189,17 @@ class Simulation:
         return bool(self._later) or self._cluster.waits_for_pods_to_go or kept
 
 
-_DEFAULT_QUEUE: Final[Object] = {
+DEFAULT_QUEUE: Final[Object] = {
     "apiVersion": f"{GROUP}/v1alpha1",
     "kind": "Queue",
     "metadata": {"name": "default"},
     "spec": {},
 }
+"""The queue that is assumed where none of its name is given."""
 
 
-def _latest(objects: Iterable[Object]) -> Instant:
-    """The latest creationTimestamp that can be read."""
+def latest(objects: Iterable[Object]) -> Instant:
+    """The latest creationTimestamp that can be read; when nothing is said of time, that of `LONG_AGO`."""
     readable = []
     for time in {text(part(raw, "metadata"), "creationTimestamp") for raw in objects}:
         try:

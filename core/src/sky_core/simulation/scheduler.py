@@ -1,6 +1,6 @@
 """The scheduler's part in a simulation: it decides, performs what it has decided, and tells of its jobs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from sky_core import invariants, waiting
@@ -15,6 +15,7 @@ from sky_core.reasons import Verdict
 from sky_core.simulation.cluster import Cluster
 from sky_core.simulation.report import Bind, Eviction, QuotaWritten, Told
 from sky_core.status import JobQueueStatus, waits_for_zone
+from sky_core.world import World
 
 NAME: Final = "scheduler"
 
@@ -82,30 +83,40 @@ class Scheduler:
             if self._reported.get(name) != report:
                 cluster.report_job_queue(name, report)
                 self._reported[name] = report
-        news = [
-            Told(job=world.jobs[id_].key, rung=verdict.rung, codes=codes(verdict))
-            for id_, verdict in outcome.verdicts.items()
-            if _differs(self.verdicts.get(id_), verdict)
-        ]
+        told = news(world, self.verdicts, outcome.verdicts)
         self.verdicts = dict(outcome.verdicts)
-        return tuple(news)
+        return told
 
     def expects_more(self, cluster: Cluster, outcome: Outcome) -> bool:
         """Whether a later cycle may decide otherwise on a cluster that stays as it is. A back-off alone does not."""
-        world, attempts = cluster.world, self._memory.attempts
-        return (
-            outcome.cut_short
-            or any(waits_for_zone(verdict) for verdict in outcome.verdicts.values())
-            or any(attempt.room_until is not None for attempt in attempts.values())
-            or any(
-                waiting.cut_short(world, world.jobs[id_], attempt, cluster.now)
-                for id_, attempt in attempts.items()
-                if id_ in world.jobs
-            )
-        )
+        return expects_more(cluster.world, self._memory, outcome, cluster.now)
 
     def _note(self, cluster: Cluster, violations: Iterable[Violation]) -> None:
         self.violations += [f"cycle {cluster.step}: {v.invariant}: {v.object}: {v.fault}" for v in violations]
+
+
+def expects_more(world: World, memory: Memory, outcome: Outcome, now: Instant) -> bool:
+    """Whether a later cycle may decide otherwise on a world that stays as it is. A back-off alone does not."""
+    attempts = memory.attempts
+    return (
+        outcome.cut_short
+        or any(waits_for_zone(verdict) for verdict in outcome.verdicts.values())
+        or any(attempt.room_until is not None for attempt in attempts.values())
+        or any(
+            waiting.cut_short(world, world.jobs[id_], attempt, now)
+            for id_, attempt in attempts.items()
+            if id_ in world.jobs
+        )
+    )
+
+
+def news(world: World, before: Mapping[JobId, Verdict], verdicts: Mapping[JobId, Verdict]) -> tuple[Told, ...]:
+    """The verdicts that say something else than those of the cycle before."""
+    return tuple(
+        Told(job=world.jobs[id_].key, rung=verdict.rung, codes=codes(verdict))
+        for id_, verdict in verdicts.items()
+        if _differs(before.get(id_), verdict)
+    )
 
 
 def _differs(old: Verdict | None, new: Verdict) -> bool:

@@ -4,13 +4,16 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
 
 from sky_shell.reading.places import InputError
 from skyctl.faults import BROKEN, UsageError
 from skyctl.help import asked, begins_with
 from skyctl.terminal import discard, tell
+
+if TYPE_CHECKING:
+    from cyclopts import App
 
 COMMANDS: Final[Mapping[str, str]] = {
     "simulate": "skyctl.simulate:simulate",
@@ -33,8 +36,13 @@ def main() -> None:
 
 def status(words: Sequence[str]) -> int:
     """The exit status of a command line, after what it had to say: 0 done, 1 input, 2 usage, 3 a defect of ours."""
+    return guarded(run, words)
+
+
+def guarded(work: Callable[[Sequence[str]], int], words: Sequence[str]) -> int:
+    """The exit status of work on a command line, whatever becomes of it."""
     try:
-        return run(words)
+        return work(words)
     except UsageError as error:
         tell(f"{error}. skyctl --help shows what there is")
         return 2
@@ -74,17 +82,26 @@ def run(words: Sequence[str]) -> int:
 
 
 def _command(words: Sequence[str]) -> int:
-    from cyclopts import App, CycloptsError  # noqa: PLC0415  a help page needs none of it
-
-    from skyctl.files import DASH, STDIN  # noqa: PLC0415
+    from cyclopts import App  # noqa: PLC0415  a help page needs none of it
 
     app = App(name="skyctl", help_flags=[], version_flags=[])
     for name, where in COMMANDS.items():
         app.command(where, name=name)
     name = begins_with(words, COMMANDS) or words[0]
-    rest = words[len(name.split()) :]
-    # cyclopts takes a bare dash for an option
-    words = [name, *(STDIN if word == DASH else word for word in rest)]
+    return called(app, [name, *words[len(name.split()) :]])
+
+
+def called(app: "App", words: Sequence[str]) -> int:
+    """Call what the words ask of an app; its exit status.
+
+    Raises:
+        UsageError: They make no sense.
+    """
+    from cyclopts import CycloptsError  # noqa: PLC0415
+
+    from skyctl.files import DASH, STDIN  # noqa: PLC0415
+
+    words = [STDIN if word == DASH else word for word in words]  # cyclopts takes a bare dash for an option
     try:
         command, given, _ = app.parse_args(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:

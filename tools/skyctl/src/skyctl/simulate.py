@@ -1,8 +1,8 @@
 """`skyctl simulate`: the core on objects in files, with no cluster."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Annotated, Final, Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 from cyclopts import Parameter
@@ -17,13 +17,16 @@ from skyctl.faults import BROKEN, UsageError
 from skyctl.manifests import load
 from skyctl.terminal import answer, progress, tell
 
+Output: TypeAlias = Literal["table", "json", "html"]
+Asked: TypeAlias = Annotated[Output, Parameter(name=["--output", "-o"])]
+
 
 def simulate(
     *paths: str,
     config: str | None = None,
     cycles: int = 100,
     now: str | None = None,
-    output: Annotated[Literal["table", "json", "html"], Parameter(name=["--output", "-o"])] = "table",
+    output: Asked = "table",
 ) -> int:
     """Simulate what is in these files, and print what came of it; the exit status.
 
@@ -31,11 +34,7 @@ def simulate(
         UsageError: The command line makes no sense.
         InputError: A file can't be used.
     """
-    if not paths:
-        raise UsageError("simulate needs at least one file or folder, or - for standard input")
-    if cycles < 1:
-        raise UsageError(f"--cycles is {cycles} and must be at least 1")
-    start = None if now is None else _instant(now)
+    start = beginning(paths, cycles, now)
     policy = configured(config)
     with progress() as say:
         say("reading")
@@ -49,9 +48,27 @@ def simulate(
             cycles=cycles,
             on_cycle=lambda number: say(f"cycle {number}"),
         )
-    for line in (*given.skipped, *report.skipped):
+    return shown(report, policy.settings, given.skipped, output)
+
+
+def beginning(paths: Sequence[str], cycles: int, now: str | None) -> Instant | None:
+    """When the first cycle runs; None: that depends on the objects.
+
+    Raises:
+        UsageError: The command line makes no sense.
+    """
+    if not paths:
+        raise UsageError("simulate needs at least one file or folder, or - for standard input")
+    if cycles < 1:
+        raise UsageError(f"--cycles is {cycles} and must be at least 1")
+    return None if now is None else _instant(now)
+
+
+def shown(report: Report, settings: Settings, skipped: Sequence[str], output: Output) -> int:
+    """Print what came of it; the exit status. `skipped`: what of the input is told to have been left out."""
+    for line in (*skipped, *report.skipped):
         tell(line)
-    answer(_FORMATS[output](report, policy.settings))
+    answer(_FORMATS[output](report, settings))
     return ended(report)
 
 

@@ -1,0 +1,122 @@
+"""Grounds in memory, in simulated time: everything a case may choose can be chosen, broken objects too."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import trio
+import yaml
+
+from rehearsal.grounds import RESOURCES, ask, path
+from sky_core.api.identity import Key, is_name, key_of
+from sky_core.model import Duration, Instant
+from sky_core.simulation.objects import Object, conditions, part, text, written
+from sky_core.simulation.timeline import OUTCOME_UNKNOWN, FailNextBind
+from sky_sandbox.api.requests import Request
+from sky_sandbox.api.watching import Watch
+from sky_sandbox.faults import Fault
+from sky_sandbox.hollow.orders import HOLD, Habits
+from sky_sandbox.sandbox import Sandbox, open_sandbox
+from sky_sandbox.state import load, new_server
+from sky_sandbox.transport import SandboxTransport
+
+CRDS: Final = Path(__file__).parents[3] / "deploy" / "crds"
+
+
+class InMemory:
+    """A sandbox as `Grounds`. Objects go through the server's admission, and past it where it refuses them.
+
+    An order to go is followed after one period, as in a simulation.
+    """
+
+    namespace = "kube-system"
+    period: Duration | None = None
+    waits = True
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Made by `in_memory`."""
+        self.transport = self.scheduling = SandboxTransport(sandbox)
+        self.now: Callable[[], Instant] = sandbox.clock.now
+        self._sandbox = sandbox
+
+    async def run_sync(self, function: Callable[[], Any]) -> Any:
+        """No thread: simulated time would go on while one is at work."""
+        await trio.lowlevel.checkpoint()
+        return function()
+
+    async def apply(self, raw: Object) -> None:
+        """See `Grounds.apply`."""
+        key = key_of(raw)
+        if is_name(key.namespace) and await ask(self.transport, "GET", path(Key("Namespace", "", key.namespace))) is None:
+            await self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.namespace}})
+        old = await ask(self.transport, "GET", path(key))
+        if old is not None and text(part(raw, "metadata"), "uid") not in ("", old["metadata"]["uid"]):
+            await ask(self.transport, "DELETE", path(key), {"gracePeriodSeconds": 0})
+            old = None
+        load(self._sandbox.server, [_kept(self._admitted(key, raw, old), raw, old)], self.now())
+        await trio.lowlevel.checkpoint()
+
+    async def fail_next_bind(self, order: FailNextBind) -> None:
+        """See `Grounds.fail_next_bind`."""
+        done = order.status == OUTCOME_UNKNOWN
+        _, namespace, name = order.pod
+        fault = Fault(
+            verbs=("create",), resource="pods/binding", namespace=namespace, name=name, status=order.status, done=done
+        )
+        self._sandbox.faults.add(fault)
+
+    def _admitted(self, key: Key, raw: Object, old: Object | None) -> Object:
+        """What the server would make of it, with its defaults; the object as it is where the server would not take it.
+
+        Nothing happens to a node that is not ready: else hollow kubelets would mend it.
+        """
+        if key.kind == "Node" and not _is_ready(raw):
+            raw = written(raw, ("metadata", "labels", HOLD), "")
+        resource, metadata = RESOURCES[key.kind], {**part(raw, "metadata")}
+        metadata.pop("uid", None)
+        if old is None:
+            method, where = "POST", resource.collection(key.namespace)
+        else:
+            method, where = "PUT", path(key)
+            metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
+        request = Request(
+            method=method, path=where, query={"dryRun": "All"}, body=msgspec.json.encode({**raw, "metadata": metadata})
+        )
+        answer = self._sandbox.server.handle(request, self.now())
+        assert not isinstance(answer, Watch)  # noqa: S101  a write is none
+        taken = answer.status in (200, 201)
+        return msgspec.json.decode(answer.body, type=dict[str, Any]) if taken else raw
+
+
+def _kept(admitted: Object, raw: Object, old: Object | None) -> Object:
+    """With what is chosen, and with what the old object has and the new one does not bring."""
+    said, before = part(raw, "metadata"), part(old or {}, "metadata")
+    metadata = {name: value for name, value in part(admitted, "metadata").items() if name != "resourceVersion"}
+    for name in ("uid", "creationTimestamp"):
+        chosen = said.get(name) or before.get(name)
+        metadata = {**metadata, name: chosen} if chosen else {n: v for n, v in metadata.items() if n != name}
+    status = raw.get("status") or part(old or {}, "status") or admitted.get("status")
+    return {**written(admitted, ("status",), status), "metadata": metadata}
+
+
+def _is_ready(raw: Object) -> bool:
+    """Whether a node says so, or says nothing of it, as one that is being set up."""
+    told = [one for one in conditions(raw) if one.get("type") == "Ready"]
+    return not told or told[0].get("status") == "True"
+
+
+@asynccontextmanager
+async def in_memory(start: Instant, period: Duration) -> AsyncIterator[InMemory]:
+    """Grounds whose clock shows `start` first."""
+    server = new_server(start)
+    load(server, definitions(), start)
+    async with open_sandbox(start, server=server, habits=Habits(stop_after=period)) as sandbox:
+        yield InMemory(sandbox)
+
+
+def definitions() -> list[dict[str, Any]]:
+    """Our kinds."""
+    found = [yaml.load(file.read_text(), yaml.CSafeLoader) for file in sorted(CRDS.glob("*.yaml"))]
+    return [one for one in found if one["kind"] == "CustomResourceDefinition"]
