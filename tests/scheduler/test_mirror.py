@@ -48,6 +48,24 @@ async def test_what_a_write_made_of_an_object_counts_at_once_and_older_news_do_n
     assert watched.epoch() == 6
 
 
+async def test_an_object_is_gone_though_another_of_its_name_came_and_went_in_the_same_moment() -> None:
+    watched = Watched()
+    watched.put(1)
+    assert watched.epoch() == 1
+    watched.mirror.remove(QUOTAS, at(2))
+    watched.put(3, uid="2")
+    watched.mirror.remove(QUOTAS, at(4, uid="2"))
+    assert watched.epoch() is None
+
+
+async def test_an_object_stays_when_it_is_told_late_that_the_one_before_it_has_gone() -> None:
+    watched = Watched()
+    watched.put(3, uid="2")
+    assert watched.epoch() == 3
+    watched.mirror.remove(QUOTAS, at(1))
+    assert watched.epoch() == 3
+
+
 async def test_the_answer_to_a_write_brings_nothing_back_that_has_gone() -> None:
     watched = Watched()
     watched.put(1)

@@ -10,7 +10,6 @@ from trio.testing import MockClock
 
 from rehearsal.grounds import RefusedError
 from rehearsal.memory import in_memory
-from rehearsal.plane import on_plane
 from rehearsal.play import played
 from sky_core.model import Instant
 from sky_core.simulation.report import Report
@@ -62,25 +61,25 @@ def rehearse(
         raise UsageError("--administrator and --scheduler go together")
     configured = Configured.by(read(config)) if config is not None else Configured.by_default()
     given = load(paths)
-    try:
-        if administrator is not None and scheduler is not None:
-            report = trio.run(_on_plane, administrator, scheduler, given, configured, cycles)
-        else:
-            start = latest(given.objects) if start is None else start
-            clock = MockClock(autojump_threshold=0)
-            report = trio.run(_in_memory, start, given, configured, cycles, clock=clock)
-    except* RefusedError as refused:
-        raise InputError("; ".join(str(one) for one in refused.exceptions)) from None
+    if administrator is not None and scheduler is not None:
+        report = trio.run(_on_plane, administrator, scheduler, given, configured, cycles)
+    else:
+        start = latest(given.objects) if start is None else start
+        report = trio.run(_in_memory, start, given, configured, cycles, clock=MockClock(autojump_threshold=0))
+    if isinstance(report, RefusedError):
+        raise InputError(str(report))
     return shown(report, configured.policy.settings, given.skipped, output)
 
 
-async def _in_memory(start: Instant, given: Manifests, configured: Configured, cycles: int) -> Report:
+async def _in_memory(start: Instant, given: Manifests, configured: Configured, cycles: int) -> Report | RefusedError:
     async with in_memory(start, configured.policy.settings.period) as grounds:
         return await played(grounds, given.objects, given.events, configured, cycles)
 
 
 async def _on_plane(
     administrator: Path, scheduler: Path, given: Manifests, configured: Configured, cycles: int
-) -> Report:
+) -> Report | RefusedError:
+    from rehearsal.plane import on_plane  # noqa: PLC0415  it takes a second to import
+
     async with on_plane(administrator, scheduler) as grounds:
         return await played(grounds, given.objects, given.events, configured, cycles)

@@ -7,6 +7,7 @@ import msgspec
 
 from sky_core.api.identity import Key
 from sky_core.model import Duration, Instant
+from sky_core.settings import Settings
 from sky_core.simulation.objects import Object, conditions, part, text
 from sky_core.simulation.timeline import FailNextBind
 from sky_scheduler.station import RunSync
@@ -57,6 +58,9 @@ class Grounds(Protocol):
         Raises:
             RefusedError: That can't be done here.
         """
+
+    async def repair(self, settings: Settings) -> None:
+        """Play the parts of quota-fixer and reservation-gc, where somebody does."""
 
 
 async def ask(transport: Transport, method: str, path: str, body: object = None) -> Object | None:

@@ -9,9 +9,14 @@ import msgspec
 import trio
 import yaml
 
-from rehearsal.grounds import RESOURCES, ask, path
+from rehearsal.grounds import RESOURCES, ask, listed, path
+from sky_core import drift, reservations
+from sky_core.api.encode import quota_status
 from sky_core.api.identity import Key, is_name, key_of
-from sky_core.model import Duration, Instant
+from sky_core.api.intake import Intake
+from sky_core.model import SECOND, Duration, Instant
+from sky_core.settings import Settings
+from sky_core.simulation.cluster import mended
 from sky_core.simulation.objects import Object, conditions, part, text, written
 from sky_core.simulation.timeline import OUTCOME_UNKNOWN, FailNextBind
 from sky_sandbox.api.requests import Request
@@ -21,14 +26,18 @@ from sky_sandbox.hollow.orders import HOLD, Habits
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.state import load, new_server
 from sky_sandbox.transport import SandboxTransport
+from sky_scheduler.station import LISTED_EVERY
 
 CRDS: Final = Path(__file__).parents[3] / "deploy" / "crds"
+_NEW: Final = {"Pod": {"phase": "Pending"}}
+"""The status of objects that were put in past the server, and bring none."""
 
 
 class InMemory:
     """A sandbox as `Grounds`. Objects go through the server's admission, and past it where it refuses them.
 
-    An order to go is followed after one period, as in a simulation.
+    An order to go is followed so late that, as in a simulation, the next cycle still sees the pod, and the one after that
+    does not: whether it was given by a cycle, or between two.
     """
 
     namespace = "kube-system"
@@ -67,6 +76,26 @@ class InMemory:
         )
         self._sandbox.faults.add(fault)
 
+    async def repair(self, settings: Settings) -> None:
+        """See `Grounds.repair`: by the plans that a simulation has carried out too, and through the server."""
+        objects, intake = await listed(self.transport), Intake(settings)
+        for raw in objects.values():
+            intake.put(raw)
+        for mend in drift.plan(intake.world(), self.now()):
+            key = Key("Quota", "", mend.write.quota)
+            mended_ = mended(objects[key], intake.world().quotas[mend.write.quota], mend, self.now())
+            if mended_ != objects[key]:
+                await self._write(key, mended_)
+                objects = await listed(self.transport)
+                intake.put(objects[key])
+        for write in reservations.collected(intake.world(), self.now()):
+            key = Key("Quota", "", write.quota)
+            said = quota_status(write, intake.world().quotas[write.quota], self.now(), conditions(objects[key]))
+            await self._write(key, written(objects[key], ("status",), said))
+
+    async def _write(self, key: Key, raw: Object) -> None:
+        await ask(self.transport, "PUT", path(key, "status"), raw)
+
     def _admitted(self, key: Key, raw: Object, old: Object | None) -> Object:
         """What the server would make of it, with its defaults; the object as it is where the server would not take it.
 
@@ -97,7 +126,7 @@ def _kept(admitted: Object, raw: Object, old: Object | None) -> Object:
     for name in ("uid", "creationTimestamp"):
         chosen = said.get(name) or before.get(name)
         metadata = {**metadata, name: chosen} if chosen else {n: v for n, v in metadata.items() if n != name}
-    status = raw.get("status") or part(old or {}, "status") or admitted.get("status")
+    status = raw.get("status") or part(old or {}, "status") or admitted.get("status") or _NEW.get(str(raw["kind"]), {})
     return {**written(admitted, ("status",), status), "metadata": metadata}
 
 
@@ -109,10 +138,11 @@ def _is_ready(raw: Object) -> bool:
 
 @asynccontextmanager
 async def in_memory(start: Instant, period: Duration) -> AsyncIterator[InMemory]:
-    """Grounds whose clock shows `start` first."""
+    """Grounds on which a scheduler that comes at once has its first cycle at `start`: it has to list everything."""
+    start = Instant(start - round(LISTED_EVERY * SECOND))
     server = new_server(start)
     load(server, definitions(), start)
-    async with open_sandbox(start, server=server, habits=Habits(stop_after=period)) as sandbox:
+    async with open_sandbox(start, server=server, habits=Habits(stop_after=Duration(period + period // 4))) as sandbox:
         yield InMemory(sandbox)
 
 

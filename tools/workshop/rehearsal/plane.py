@@ -16,6 +16,7 @@ import trio
 from rehearsal.grounds import KINDS, RESOURCES, RefusedError, ask, listed, path
 from sky_core.api.identity import Key, is_name, key_of
 from sky_core.model import SECOND, Duration, Instant
+from sky_core.settings import Settings
 from sky_core.simulation.objects import Object, part, text, written
 from sky_core.simulation.timeline import FailNextBind
 from sky_sandbox.hollow.orders import HOLD
@@ -47,6 +48,7 @@ class OnPlane:
         self.now: Callable[[], Instant] = lambda: Instant(time_ns())
         self.run_sync: RunSync = trio.to_thread.run_sync
         self._homes: set[str] = set()
+        self._there: set[Key] = set()
 
     async def apply(self, raw: Object) -> None:
         """See `Grounds.apply`."""
@@ -55,13 +57,14 @@ class OnPlane:
             await self._house(key.namespace)
         if key.kind == "Node":
             raw = written(raw, ("metadata", "labels", HOLD), "")
-        old = await ask(self.transport, "GET", path(key))
+        metadata = {name: part(raw, "metadata")[name] for name in _OURS if part(raw, "metadata").get(name)}
+        old = await ask(self.transport, "GET", path(key)) if key in self._there else None
         if old is not None and text(part(raw, "metadata"), "uid") not in ("", old["metadata"]["uid"]):
             await ask(self.transport, "DELETE", path(key), {"gracePeriodSeconds": 0})
             old = None
-        metadata = {name: part(raw, "metadata")[name] for name in _OURS if part(raw, "metadata").get(name)}
         if old is None:
             await ask(self.transport, "POST", RESOURCES[key.kind].collection(key.namespace), {**raw, "metadata": metadata})
+            self._there.add(key)
         else:
             metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
             await ask(self.transport, "PUT", path(key), {**raw, "metadata": metadata})
@@ -72,9 +75,14 @@ class OnPlane:
         """See `Grounds.fail_next_bind`."""
         raise RefusedError(f"{order}: a real API server does not fail on demand")
 
+    async def repair(self, settings: Settings) -> None:
+        """Nobody does."""
+
     async def empty(self) -> None:
         """Take away whatever an earlier play has left."""
-        namespaces = [key.name for key in await listed(self.transport) if key.kind == "Namespace"]
+        found = await listed(self.transport)
+        self._there = {key for key in found if key.kind in STAYS}
+        namespaces = [key.name for key in found if key.kind == "Namespace"]
         for kind in reversed(KINDS):
             resource = RESOURCES[kind]
             for where in namespaces if resource.namespaced else [""]:
@@ -82,7 +90,7 @@ class OnPlane:
                     await ask(self.transport, "DELETE", resource.collection(where), {"gracePeriodSeconds": 0})
         for namespace in namespaces:
             await ask(self.transport, "DELETE", EVENTS.collection(namespace))
-        for key in await listed(self.transport):
+        for key in found:
             if key.kind == "PriorityClass" and not key.name.startswith(OF_THE_CLUSTER):
                 await ask(self.transport, "DELETE", path(key))
 

@@ -1,5 +1,6 @@
 """The play: objects are put, the scheduler comes, and what is to happen later happens."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
@@ -15,7 +16,7 @@ from rehearsal.grounds import KINDS, Grounds, RefusedError, ask, listed, path, s
 from rehearsal.notes import Notes
 from sky_core.api.identity import Key, key_of
 from sky_core.api.kinds import kind_of
-from sky_core.model import SECOND, Instant
+from sky_core.model import SECOND
 from sky_core.simulation.objects import Object
 from sky_core.simulation.report import Report
 from sky_core.simulation.run import DEFAULT_QUEUE
@@ -24,7 +25,7 @@ from sky_scheduler.configuration import Configured
 from sky_scheduler.desk import Desk
 from sky_scheduler.metrics import SchedulerMetrics
 from sky_scheduler.process import Process
-from sky_scheduler.station import Surroundings
+from sky_scheduler.station import LISTED_EVERY, Surroundings
 from sky_scheduler.testing.stage import Player, Wire
 from sky_shell.lease import Candidate, unique_identity
 from sky_shell.transport import Transport
@@ -51,14 +52,23 @@ class Play:
         self._happened: dict[int, list[str]] = {}
         self._player = self._scheduler()
 
-    async def run(self, objects: Sequence[Object], timeline: Sequence[Event]) -> Report:
-        """Play it to its end; what came of it."""
-        await self._populate(objects)
+    async def run(self, objects: Sequence[Object], timeline: Sequence[Event]) -> Report | RefusedError:
+        """Play it to its end; what came of it, or why it can't be played there."""
+        try:
+            await self._populate(objects)
+        except RefusedError as refused:
+            return refused
+        refused_: RefusedError | None = None
         with structlog.testing.capture_logs() as logs:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._player.run)
-                await self._direct(timeline)
+                try:
+                    await self._direct(timeline)
+                except RefusedError as error:
+                    refused_ = error
                 await self._player.stop()
+        if refused_ is not None:
+            return refused_
         if self._player.error is not None:
             raise self._player.error
         defects = [f"{log['object']}: {log['fault']}" for log in logs if log["event"] == "Defect"]
@@ -98,32 +108,28 @@ class Play:
     async def _direct(self, timeline: Sequence[Event]) -> None:
         """Let happen what is to happen, until nothing more would or the cycles are over.
 
-        In simulated time an event is due between two cycles, so that it is the next one that sees it.
+        In simulated time that is between two cycles, after the one whose time has come, so that the next one sees it.
         """
-        period = self._player.process.station.period
-        began = trio.current_time() + period / 2
-        for event in timeline:
-            if self._grounds.waits:
-                over = began + self._cycles * period
-                await trio.sleep_until(min(began + event.at / SECOND, over))
-                if trio.current_time() >= over:
-                    return
-            elif not await self._rests(period, at_last=False):
+        grounds, period, later = self._grounds, self._player.process.station.period, deque(timeline)
+        due = trio.current_time() + LISTED_EVERY + period / 2
+        elapsed = 0.0
+        while True:
+            await trio.sleep_until(due)
+            await grounds.repair(self._configured.policy.settings)
+            while later and (later[0].at <= elapsed * SECOND if grounds.waits else await self._rests(at_last=False)):
+                await self._happen(later.popleft())
+            if len(self._notes.cycles) >= self._cycles or (not later and await self._rests(at_last=True)):
+                await trio.sleep(period * 3 / 8)
                 return
-            await self._happen(event)
-        await trio.sleep_until(began)
-        await self._rests(period, at_last=True)
+            due, elapsed = due + period, elapsed + period
 
-    async def _rests(self, period: float, *, at_last: bool) -> bool:
-        """Wait until nothing goes on, and `at_last` nothing will; False if the cycles are over before."""
-        while len(self._notes.cycles) < self._cycles:
-            if self._notes.is_quiet and not self._attempts.under_way and not (at_last and self._notes.expects_more):
-                objects = await listed(self._grounds.transport)
-                kept = at_last and any(_is_kept(raw) for raw in objects.values())
-                if not (kept or settles(objects)) and self._has_seen(objects):
-                    return True
-            await trio.sleep(period)
-        return False
+    async def _rests(self, *, at_last: bool) -> bool:
+        """Whether nothing goes on, and `at_last` nothing will."""
+        if not self._notes.is_quiet or self._attempts.under_way or (at_last and self._notes.expects_more):
+            return False
+        objects = await listed(self._grounds.transport)
+        kept = at_last and any(_is_kept(raw) for raw in objects.values())
+        return not kept and not settles(objects) and self._has_seen(objects)
 
     def _has_seen(self, objects: Mapping[Key, Object]) -> bool:
         """Whether the last cycle knew what is there."""
@@ -171,8 +177,8 @@ def _is_kept(raw: Object) -> bool:
 
 async def played(
     grounds: Grounds, objects: Sequence[Object], timeline: Sequence[Event], configured: Configured, cycles: int
-) -> Report:
-    """Play these objects on grounds, for so many cycles at most; what came of it."""
+) -> Report | RefusedError:
+    """Play these objects on grounds, for so many cycles at most; what came of it, or why that can't be."""
     return await Play(grounds, configured, cycles).run(objects, timeline)
 
 

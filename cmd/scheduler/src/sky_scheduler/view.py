@@ -45,7 +45,7 @@ class View:
         for key, news in taken.news.items():
             known = self.identities.get(key)
             if news.raw is None:
-                if known is not None and known.uid == news.identity.uid:
+                if known is not None and (known.uid == news.identity.uid or known.precedes(news.identity)):
                     gone.append(key)
                     self._forget(key)
             elif _is_new(known, news.identity, is_echo=news.is_echo):

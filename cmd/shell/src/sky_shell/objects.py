@@ -21,8 +21,15 @@ class Identity(NamedTuple):
         return (self.namespace, self.name)
 
     def is_older_than(self, other: "Identity") -> bool:
-        """Whether both are the same object, and this the earlier version: versions count upwards (KEP-5504)."""
-        if self.uid != other.uid or not (self.version.isdecimal() and other.version.isdecimal()):
+        """Whether both are the same object, and this the earlier version."""
+        return self.uid == other.uid and self.precedes(other)
+
+    def precedes(self, other: "Identity") -> bool:
+        """Whether this is the earlier version, be it of an object that had the name before: versions count upwards.
+
+        KEP-5504 says that they do, within a kind. Of others nothing is known.
+        """
+        if not (self.version.isdecimal() and other.version.isdecimal()):
             return False
         return int(self.version) < int(other.version)
 

@@ -15,7 +15,7 @@ from sky_core.api.intake import Intake
 from sky_core.api.reports import job_queue_status, pod_group_status
 from sky_core.decisions import WriteQuota
 from sky_core.drift import Mend
-from sky_core.model import Instant, Job, NodeName, QuotaName, Task
+from sky_core.model import Instant, Job, NodeName, Quota, QuotaName, Task
 from sky_core.reasons import Verdict
 from sky_core.settings import Settings
 from sky_core.simulation.objects import Object, conditions, part, text, written
@@ -104,19 +104,7 @@ class Cluster:
     def mend_quota(self, mend: Mend) -> None:
         """Write a Quota's status as quota-fixer does: with its static bind, and the conditions that have changed."""
         key, quota = Key("Quota", "", mend.write.quota), self.world.quotas[mend.write.quota]
-        raw = self.objects[key]
-        told = conditions(raw)
-        known = {one.get("type") for one in told}
-        for one in mend.conditions:
-            if not one.usual or one.type in known:
-                said = condition(one.type, holds=one.holds, reason=one.reason, message=one.message)
-                told = merged(told, said, self.now)
-        if mend.drifted:
-            quota = replace(quota, static_bound=mend.static is not None)
-            raw = written(raw, ("status",), quota_status(mend.write, quota, self.now, told))
-        elif told:
-            raw = written(raw, ("status", "conditions"), told)
-        self._put(key, raw)
+        self._put(key, mended(self.objects[key], quota, mend, self.now))
 
     def report_job(self, job: Job, verdict: Verdict, next_attempt: Instant | None) -> None:
         """Write what the scheduler tells of a job into its PodGroup. That alone is no change."""
@@ -237,6 +225,20 @@ class Cluster:
         self._leaving.pop(key, None)
         self._starting.pop(key, None)
         self.changes += 1
+
+
+def mended(raw: Object, quota: Quota, mend: Mend, now: Instant) -> Object:
+    """A Quota with the status that quota-fixer gives it."""
+    told = conditions(raw)
+    known = {one.get("type") for one in told}
+    for one in mend.conditions:
+        if not one.usual or one.type in known:
+            said = condition(one.type, holds=one.holds, reason=one.reason, message=one.message)
+            told = merged(told, said, now)
+    if mend.drifted:
+        quota = replace(quota, static_bound=mend.static is not None)
+        return written(raw, ("status",), quota_status(mend.write, quota, now, told))
+    return written(raw, ("status", "conditions"), told) if told else raw
 
 
 def _still_bound(new: Object, old: Object) -> Object:
