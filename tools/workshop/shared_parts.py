@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
 from sky_core.api.wire import meta
-from sky_core.api.wire.bounds import NAMES
+from sky_core.api.wire.bounds import MAGNITUDE, NAMES
 
 Schema: TypeAlias = dict[str, Any]
 
@@ -16,9 +16,9 @@ AMOUNT: Final[Schema] = {
     "x-kubernetes-int-or-string": True,
     "minimum": 0,
     "maxLength": 32,
-    "pattern": r"^\+?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE][+-]?[0-9]{1,2}))?$",
+    "pattern": rf"^\+?{MAGNITUDE}$",
 }
-"""A quantity; the exponent is short because older API servers compute `1e99999999` for ever."""
+"""A quantity that people write."""
 
 _KEY: Final[Schema] = {"type": "string", "minLength": 1, "maxLength": 317}
 _VALUE: Final[Schema] = {"type": "string", "maxLength": 63}

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from sky_core.api.wire.bounds import NAMES, Bounded, BySpec, Conditions, Label, Name, Request, Sums, Text, Time
+from sky_core.api.wire.bounds import NAMES, Bounded, BySpec, Conditions, Label, Left, Name, Request, Sums, Text, Time
 from sky_core.api.wire.meta import Count, Int32, LabelSelector, NodeAffinity, ObjectMeta, Toleration
 from sky_core.settings import PREFIX
 
@@ -224,7 +224,7 @@ class PodGroupReason(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         code: What is amiss, from a closed vocabulary, for programs.
         count: How many objects it is true of.
         needed: What was asked for.
-        available: What there was.
+        available: What there was; less than nothing of what is overdrawn.
         examples: Up to three of the objects.
         message: The same for people.
     """
@@ -232,7 +232,7 @@ class PodGroupReason(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     code: Label
     count: Count = 0
     needed: Bounded = {}
-    available: Bounded = {}
+    available: Left = {}
     examples: Annotated[tuple[Text, ...], Meta(max_length=3)] = ()
     message: Text = ""
 
