@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from conftest import SCHEDULER, furnished
 from rehearsal import acceptance
-from sky_control_plane import Binaries
+from sky_control_plane import ControlPlane, service_account
 
+SCHEDULER = service_account("sky-system", "sky-scheduler").name
 REFUSED = "must not be provided in pod spec|in body should"
 
 LEFT_OUT = {
@@ -26,13 +26,10 @@ NAMES = acceptance.names()
 
 
 @pytest.fixture(scope="module")
-def cases(
-    binaries: Binaries, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Mapping[str, Callable[[], None]]]:
-    with furnished(binaries, tmp_path_factory.mktemp("cases")) as plane:
-        kubeconfigs = ["--administrator", str(plane.kubeconfig()), "--scheduler", str(plane.kubeconfig(SCHEDULER.name))]
-        with acceptance.cases(*kubeconfigs) as found:
-            yield found
+def cases(module_plane: ControlPlane) -> Iterator[Mapping[str, Callable[[], None]]]:
+    administrator, scheduler = module_plane.kubeconfig(), module_plane.kubeconfig(SCHEDULER)
+    with acceptance.cases("--administrator", str(administrator), "--scheduler", str(scheduler)) as found:
+        yield found
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in LEFT_OUT])

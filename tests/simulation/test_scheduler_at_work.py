@@ -149,6 +149,17 @@ async def test_a_job_is_told_again_when_the_reason_changes(stage: Stage, autojum
     assert condition(await stage.get("Pod", "w"), "PodScheduled")["status"] == "True"
 
 
+async def test_a_job_is_told_of_a_node_that_has_less_than_nothing_left(stage: Stage, autojump_clock: MockClock) -> None:
+    stage.scheduler()
+    await stage.apply(*machines(1), pod("w", ALL))
+    await stage.until_running("w")
+    await stage.change("Node", "n0", {"status": {"allocatable": {GPU: "7"}}}, "status")
+    await stage.apply(quota("q1", {GPU: "1"}), *gang("late", 1, **{GPU: "1"}))
+    await trio.sleep(5)
+    (said, *_) = (await stage.get("PodGroup", "late"))["status"]["reasons"]
+    assert (said["code"], said["available"]) == ("InsufficientQuotaIdle", {GPU: "-1"})
+
+
 async def test_a_full_node_is_a_case_for_autoscalers(stage: Stage, autojump_clock: MockClock) -> None:
     stage.scheduler()
     await stage.apply(*machines(1), quota("q1", ALL), pod("w", ALL), pod("more", ALL))

@@ -1,6 +1,7 @@
 """`skyctl simulate`'s command line, played by the scheduler's process on a sandbox, or on a real control plane.
 
-    SIMULATE=".venv/bin/python tools/workshop/rehearse.py" python3 -B ../shared/cases/cases.py
+To run the acceptance cases so:
+`SIMULATE=".venv/bin/python tools/workshop/rehearse.py" python3 -B ../shared/cases/cases.py`
 """
 
 from rehearsal.command import main

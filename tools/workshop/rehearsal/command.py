@@ -4,22 +4,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import trio
 from cyclopts import App
-from trio.testing import MockClock
 
-from rehearsal.grounds import RefusedError
-from rehearsal.memory import in_memory
-from rehearsal.play import played
-from sky_core.model import Instant
-from sky_core.simulation.report import Report
+from rehearsal.refusal import RefusedError
 from sky_core.simulation.run import latest
 from sky_scheduler.configuration import Configured
 from sky_shell.reading.places import InputError
 from skyctl.command_line import called, guarded
 from skyctl.faults import UsageError
 from skyctl.files import read
-from skyctl.manifests import Manifests, load
+from skyctl.manifests import load
 from skyctl.simulate import Asked, beginning, shown
 
 
@@ -61,25 +55,12 @@ def rehearse(
         raise UsageError("--administrator and --scheduler go together")
     configured = Configured.by(read(config)) if config is not None else Configured.by_default()
     given = load(paths)
+    from rehearsal.places import in_memory, on_plane  # noqa: PLC0415  all that takes long to import
+
     if administrator is not None and scheduler is not None:
-        report = trio.run(_on_plane, administrator, scheduler, given, configured, cycles)
+        report = on_plane(administrator, scheduler, given, configured, cycles)
     else:
-        start = latest(given.objects) if start is None else start
-        report = trio.run(_in_memory, start, given, configured, cycles, clock=MockClock(autojump_threshold=0))
+        report = in_memory(latest(given.objects) if start is None else start, given, configured, cycles)
     if isinstance(report, RefusedError):
         raise InputError(str(report))
     return shown(report, configured.policy.settings, given.skipped, output)
-
-
-async def _in_memory(start: Instant, given: Manifests, configured: Configured, cycles: int) -> Report | RefusedError:
-    async with in_memory(start, configured.policy.settings.period) as grounds:
-        return await played(grounds, given.objects, given.events, configured, cycles)
-
-
-async def _on_plane(
-    administrator: Path, scheduler: Path, given: Manifests, configured: Configured, cycles: int
-) -> Report | RefusedError:
-    from rehearsal.plane import on_plane  # noqa: PLC0415  it takes a second to import
-
-    async with on_plane(administrator, scheduler) as grounds:
-        return await played(grounds, given.objects, given.events, configured, cycles)

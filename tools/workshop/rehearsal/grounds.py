@@ -5,6 +5,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from rehearsal.refusal import RefusedError
 from sky_core.api.identity import Key
 from sky_core.model import Duration, Instant
 from sky_core.settings import Settings
@@ -19,10 +20,6 @@ KINDS: Final = tuple(RESOURCES)
 """In the order in which objects are put: pods last, and before them all that they name."""
 NOT_READY: Final = "node.kubernetes.io/not-ready"
 CORDONED: Final = "node.kubernetes.io/unschedulable"
-
-
-class RefusedError(Exception):
-    """The API server does not take an object, or does not do what is asked for: what, and why."""
 
 
 class Grounds(Protocol):
@@ -80,9 +77,9 @@ async def ask(transport: Transport, method: str, path: str, body: object = None)
     return answer
 
 
-def path(key: Key, part_: str = "") -> str:
+def path(key: Key, subresource: str = "") -> str:
     """Where an object is, or a part of it."""
-    return RESOURCES[key.kind].path(key.namespace, key.name, part_)
+    return RESOURCES[key.kind].path(key.namespace, key.name, subresource)
 
 
 async def listed(transport: Transport) -> dict[Key, Object]:

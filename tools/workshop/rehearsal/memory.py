@@ -10,13 +10,14 @@ import trio
 import yaml
 
 from rehearsal.grounds import RESOURCES, ask, listed, path
+from rehearsal.refusal import RefusedError
 from sky_core import drift, reservations
 from sky_core.api.encode import quota_status
 from sky_core.api.identity import Key, is_name, key_of
 from sky_core.api.intake import Intake
 from sky_core.model import SECOND, Duration, Instant
 from sky_core.settings import Settings
-from sky_core.simulation.cluster import mended
+from sky_core.simulation.cluster import mended, still_bound
 from sky_core.simulation.objects import Object, conditions, part, text, written
 from sky_core.simulation.timeline import OUTCOME_UNKNOWN, FailNextBind
 from sky_sandbox.api.requests import Request
@@ -26,7 +27,8 @@ from sky_sandbox.hollow.orders import HOLD, Habits
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.state import load, new_server
 from sky_sandbox.transport import SandboxTransport
-from sky_scheduler.station import LISTED_EVERY
+from sky_scheduler.station import LISTED_EVERY, RunSync
+from sky_shell.transport import Transport
 
 CRDS: Final = Path(__file__).parents[3] / "deploy" / "crds"
 _NEW: Final = {"Pod": {"phase": "Pending"}}
@@ -36,8 +38,8 @@ _NEW: Final = {"Pod": {"phase": "Pending"}}
 class InMemory:
     """A sandbox as `Grounds`. Objects go through the server's admission, and past it where it refuses them.
 
-    An order to go is followed so late that, as in a simulation, the next cycle still sees the pod, and the one after that
-    does not: whether it was given by a cycle, or between two.
+    An order to go is followed so late that, as in a simulation, the next cycle still sees the pod and the one after
+    that does not, whether it was given by a cycle or between two.
     """
 
     namespace = "kube-system"
@@ -45,26 +47,27 @@ class InMemory:
     waits = True
 
     def __init__(self, sandbox: Sandbox) -> None:
-        """Made by `in_memory`."""
-        self.transport = self.scheduling = SandboxTransport(sandbox)
+        """Made by `open_memory`."""
+        self.transport: Transport = SandboxTransport(sandbox)
+        self.scheduling: Transport = self.transport
         self.now: Callable[[], Instant] = sandbox.clock.now
+        self.run_sync: RunSync = at_once
         self._sandbox = sandbox
-
-    async def run_sync(self, function: Callable[[], Any]) -> Any:
-        """No thread: simulated time would go on while one is at work."""
-        await trio.lowlevel.checkpoint()
-        return function()
 
     async def apply(self, raw: Object) -> None:
         """See `Grounds.apply`."""
         key = key_of(raw)
-        if is_name(key.namespace) and await ask(self.transport, "GET", path(Key("Namespace", "", key.namespace))) is None:
+        if (
+            is_name(key.namespace)
+            and await ask(self.transport, "GET", path(Key("Namespace", "", key.namespace))) is None
+        ):
             await self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": key.namespace}})
         old = await ask(self.transport, "GET", path(key))
         if old is not None and text(part(raw, "metadata"), "uid") not in ("", old["metadata"]["uid"]):
             await ask(self.transport, "DELETE", path(key), {"gracePeriodSeconds": 0})
             old = None
-        load(self._sandbox.server, [_kept(self._admitted(key, raw, old), raw, old)], self.now())
+        new = _kept(self._admitted(key, raw, old), raw, old)
+        load(self._sandbox.server, [new if old is None or key.kind != "Pod" else still_bound(new, old)], self.now())
         await trio.lowlevel.checkpoint()
 
     async def fail_next_bind(self, order: FailNextBind) -> None:
@@ -83,18 +86,20 @@ class InMemory:
             intake.put(raw)
         for mend in drift.plan(intake.world(), self.now()):
             key = Key("Quota", "", mend.write.quota)
-            mended_ = mended(objects[key], intake.world().quotas[mend.write.quota], mend, self.now())
-            if mended_ != objects[key]:
-                await self._write(key, mended_)
-                objects = await listed(self.transport)
+            new = mended(objects[key], intake.world().quotas[mend.write.quota], mend, self.now())
+            if new != objects[key]:
+                objects[key] = await self._write(key, new)
                 intake.put(objects[key])
         for write in reservations.collected(intake.world(), self.now()):
             key = Key("Quota", "", write.quota)
             said = quota_status(write, intake.world().quotas[write.quota], self.now(), conditions(objects[key]))
             await self._write(key, written(objects[key], ("status",), said))
 
-    async def _write(self, key: Key, raw: Object) -> None:
-        await ask(self.transport, "PUT", path(key, "status"), raw)
+    async def _write(self, key: Key, raw: Object) -> Object:
+        done = await ask(self.transport, "PUT", path(key, "status"), raw)
+        if done is None:
+            raise RefusedError(f"{key} is gone in the midst of its repair")
+        return done
 
     def _admitted(self, key: Key, raw: Object, old: Object | None) -> Object:
         """What the server would make of it, with its defaults; the object as it is where the server would not take it.
@@ -119,6 +124,12 @@ class InMemory:
         return msgspec.json.decode(answer.body, type=dict[str, Any]) if taken else raw
 
 
+async def at_once(function: Callable[[], Any]) -> Any:
+    """No thread: simulated time would go on while one is at work."""
+    await trio.lowlevel.checkpoint()
+    return function()
+
+
 def _kept(admitted: Object, raw: Object, old: Object | None) -> Object:
     """With what is chosen, and with what the old object has and the new one does not bring."""
     said, before = part(raw, "metadata"), part(old or {}, "metadata")
@@ -137,7 +148,7 @@ def _is_ready(raw: Object) -> bool:
 
 
 @asynccontextmanager
-async def in_memory(start: Instant, period: Duration) -> AsyncIterator[InMemory]:
+async def open_memory(start: Instant, period: Duration) -> AsyncIterator[InMemory]:
     """Grounds on which a scheduler that comes at once has its first cycle at `start`: it has to list everything."""
     start = Instant(start - round(LISTED_EVERY * SECOND))
     server = new_server(start)

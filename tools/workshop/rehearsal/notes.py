@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from sky_core.api.identity import Key
 from sky_core.course import Changes, Course
 from sky_core.cycle import Outcome
 from sky_core.decisions import BindTask, EvictTask
@@ -57,7 +56,7 @@ class Notes(Recorder):
     def open(self, epoch: int, course: Course, configuration: str) -> None:
         """No file is needed."""
 
-    def write(self, course: Course, configuration: str, changes: Changes, now: Instant, outcome: Outcome) -> None:
+    def write(self, course: Course, _: str, changes: Changes, now: Instant, outcome: Outcome) -> None:
         """Note a cycle."""
         world = course.world
         number = len(self.cycles) + 1
@@ -73,8 +72,3 @@ class Notes(Recorder):
         self.expects_more = expects_more(world, course.memory, outcome, now)
         self.is_quiet = not (changes.objects or changes.gone or changes.answered or outcome.decisions)
         self.cycles.append(Cycle(at=now, told=told))
-
-
-def pod_key(key: Key) -> str:
-    """A pod as `namespace/name`."""
-    return f"{key.namespace}/{key.name}"

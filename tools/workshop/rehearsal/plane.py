@@ -8,12 +8,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from time import time_ns
-from typing import Any, Final
+from typing import Final
 
-import msgspec
 import trio
 
-from rehearsal.grounds import KINDS, RESOURCES, RefusedError, ask, listed, path
+from rehearsal.grounds import KINDS, RESOURCES, ask, listed, path
+from rehearsal.refusal import RefusedError
 from sky_core.api.identity import Key, is_name, key_of
 from sky_core.model import SECOND, Duration, Instant
 from sky_core.settings import Settings
@@ -42,7 +42,7 @@ class OnPlane:
     waits = False
 
     def __init__(self, transport: Transport, scheduling: Transport) -> None:
-        """Made by `on_plane`."""
+        """Made by `open_plane`."""
         self.transport = transport
         self.scheduling = scheduling
         self.now: Callable[[], Instant] = lambda: Instant(time_ns())
@@ -63,7 +63,9 @@ class OnPlane:
             await ask(self.transport, "DELETE", path(key), {"gracePeriodSeconds": 0})
             old = None
         if old is None:
-            await ask(self.transport, "POST", RESOURCES[key.kind].collection(key.namespace), {**raw, "metadata": metadata})
+            await ask(
+                self.transport, "POST", RESOURCES[key.kind].collection(key.namespace), {**raw, "metadata": metadata}
+            )
             self._there.add(key)
         else:
             metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
@@ -101,7 +103,7 @@ class OnPlane:
         home = Key("Namespace", "", namespace)
         if await ask(self.transport, "GET", path(home)) is None:
             await self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        while await ask(self.transport, "GET", ACCOUNT.format(namespace)) is None:
+        while await ask(self.transport, "GET", ACCOUNT.format(namespace)) is None:  # noqa: ASYNC110  no event tells
             await trio.sleep(0.05)
         self._homes.add(namespace)
 
@@ -111,7 +113,7 @@ _OURS: Final = ("name", "namespace", "labels", "annotations", "finalizers")
 
 
 @asynccontextmanager
-async def on_plane(administrator: Path, scheduler: Path) -> AsyncIterator[OnPlane]:
+async def open_plane(administrator: Path, scheduler: Path) -> AsyncIterator[OnPlane]:
     """Grounds that the kubeconfig of its administrator leads to; the scheduler goes by its own."""
     async with bridge(kubeconfig(str(administrator))) as transport, bridge(kubeconfig(str(scheduler))) as scheduling:
         grounds = OnPlane(transport, scheduling)

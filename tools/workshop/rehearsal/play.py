@@ -12,8 +12,9 @@ from prometheus_client import CollectorRegistry
 
 from rehearsal.attempts import Attempts
 from rehearsal.ending import Ending, report
-from rehearsal.grounds import KINDS, Grounds, RefusedError, ask, listed, path, settles
+from rehearsal.grounds import KINDS, Grounds, ask, listed, path, settles
 from rehearsal.notes import Notes
+from rehearsal.refusal import RefusedError
 from sky_core.api.identity import Key, key_of
 from sky_core.api.kinds import kind_of
 from sky_core.model import SECOND
@@ -54,21 +55,12 @@ class Play:
 
     async def run(self, objects: Sequence[Object], timeline: Sequence[Event]) -> Report | RefusedError:
         """Play it to its end; what came of it, or why it can't be played there."""
-        try:
-            await self._populate(objects)
-        except RefusedError as refused:
-            return refused
-        refused_: RefusedError | None = None
         with structlog.testing.capture_logs() as logs:
-            async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._player.run)
-                try:
-                    await self._direct(timeline)
-                except RefusedError as error:
-                    refused_ = error
-                await self._player.stop()
-        if refused_ is not None:
-            return refused_
+            try:
+                await self._populate(objects)
+                await self._perform(timeline)
+            except RefusedError as refused:
+                return refused
         if self._player.error is not None:
             raise self._player.error
         defects = [f"{log['object']}: {log['fault']}" for log in logs if log["event"] == "Defect"]
@@ -84,6 +76,19 @@ class Play:
                 defects=defects,
             )
         )
+
+    async def _perform(self, timeline: Sequence[Event]) -> None:
+        """From the scheduler's coming to its going."""
+        refused: RefusedError | None = None
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._player.run)
+            try:
+                await self._direct(timeline)
+            except RefusedError as error:  # not through the nursery, which would put it into a group
+                refused = error
+            await self._player.stop()
+        if refused is not None:
+            raise refused
 
     def _scheduler(self) -> Player:
         grounds, registry = self._grounds, CollectorRegistry()
@@ -102,7 +107,7 @@ class Play:
                 if key.kind == kind:
                     await self._grounds.apply(by_key[key])
         with trio.fail_after(PATIENCE):
-            while settles(await listed(self._grounds.transport)):
+            while settles(await listed(self._grounds.transport)):  # noqa: ASYNC110  a cluster sets no event
                 await trio.sleep(0.05)
 
     async def _direct(self, timeline: Sequence[Event]) -> None:
@@ -173,12 +178,3 @@ async def _deleted(transport: Transport, key: Key) -> bool:
 def _is_kept(raw: Object) -> bool:
     """Whether it is a quota that keeps a place for somebody."""
     return raw["kind"] == "Quota" and bool((raw.get("status") or {}).get("reservedTasks"))
-
-
-async def played(
-    grounds: Grounds, objects: Sequence[Object], timeline: Sequence[Event], configured: Configured, cycles: int
-) -> Report | RefusedError:
-    """Play these objects on grounds, for so many cycles at most; what came of it, or why that can't be."""
-    return await Play(grounds, configured, cycles).run(objects, timeline)
-
-

@@ -180,7 +180,7 @@ class Cluster:
             return new
         if new.get("status") is None and "status" in old:
             new = written(new, ("status",), old["status"])
-        return _still_bound(new, old) if key.kind == "Pod" else new
+        return still_bound(new, old) if key.kind == "Pod" else new
 
     def _no_bind(self, task: Task, node: NodeName) -> str:
         """Why the pod cannot have this node; empty if it can."""
@@ -241,7 +241,7 @@ def mended(raw: Object, quota: Quota, mend: Mend, now: Instant) -> Object:
     return written(raw, ("status", "conditions"), told) if told else raw
 
 
-def _still_bound(new: Object, old: Object) -> Object:
+def still_bound(new: Object, old: Object) -> Object:
     """A pod with the node and the quota that binding gave the old one, and its order to go, where it has none."""
     for path in _BINDING if text(part(old, "spec"), "nodeName") else _ORDER:
         *where, name = path
