@@ -1,13 +1,13 @@
 """Cycle upon cycle: what a scheduler holds while objects change, decisions are answered and time goes on."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from sky_core.actions import ACTIONS, Action
 from sky_core.api.identity import Key
 from sky_core.api.intake import Intake
+from sky_core.api.store import Said
 from sky_core.cycle import Outcome, schedule
 from sky_core.decisions import Decision
 from sky_core.memory import Memory
@@ -48,20 +48,16 @@ class Course:
         """As of what was learnt; to be read between cycles."""
         return self.intake.world()
 
-    def learn(
-        self, changes: Changes, seen: Callable[[Key, Mapping[str, Any]], None] = lambda _key, _said: None
-    ) -> None:
+    def learn(self, changes: Changes, seen: Callable[[Key, Said], None] = lambda _key, _said: None) -> None:
         """Take up what has happened; `seen` is told what each object says. One that is no JSON is as good as gone."""
         for key in changes.gone:
             self.intake.remove(*key)
         for told in changes.objects:
             try:
-                said = msgspec.json.decode(told.raw, type=dict[str, Any])
+                said = self.intake.put_json(told.key, told.raw)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
                 self.intake.remove(*told.key)
                 continue
-            said["kind"] = told.key.kind
-            self.intake.put(said)
             seen(told.key, said)
         for decision in changes.answered:
             self.intake.forget(decision)

@@ -8,6 +8,8 @@ import msgspec
 from sky_core.api.conditions import Condition
 from sky_core.api.identity import Key
 from sky_core.api.reports import SCHEDULED
+from sky_core.api.store import Said
+from sky_core.api.wire import core
 from sky_core.course import Changes, Course, Told
 from sky_core.memory import Memory
 from sky_core.settings import Settings
@@ -62,20 +64,28 @@ class View:
         epochs = (status.get("epoch") for key, status in self.statuses.items() if key.kind == "Quota")
         return max((epoch for epoch in epochs if isinstance(epoch, int)), default=0)
 
-    def _see(self, key: Key, said: Mapping[str, Any]) -> None:
-        if key.kind in WRITTEN:
-            self.statuses[key] = part(said, "status")
-        elif key.kind == "Pod":
+    def _see(self, key: Key, said: Said) -> None:
+        if key.kind == "Pod":
             self.told.pop(key, None)
-            if not text(part(said, "spec"), "nodeName"):
-                found = next((one for one in conditions(said) if one.get("type") == SCHEDULED), None)
-                if found is not None:
-                    self.told[key] = found
+            if (found := _told(said)) is not None:
+                self.told[key] = found
+        elif key.kind in WRITTEN and not isinstance(said, core.Pod):
+            self.statuses[key] = part(said, "status")
 
     def _forget(self, key: Key) -> None:
         del self.identities[key]
         self.statuses.pop(key, None)
         self.told.pop(key, None)
+
+
+def _told(pod: Said) -> Condition | None:
+    """What a pod without a node has been told of why; None where it has one, or was told nothing."""
+    if not isinstance(pod, core.Pod):
+        found = conditions(pod) if not text(part(pod, "spec"), "nodeName") else ()
+        return next((one for one in found if one.get("type") == SCHEDULED), None)
+    written = pod.status.conditions if not pod.spec.node_name else ()
+    one = next((one for one in written if one.type == SCHEDULED), None)
+    return None if one is None else {"status": one.status, "reason": one.reason, "message": one.message}
 
 
 def _is_new(known: Identity | None, identity: Identity, *, is_echo: bool) -> bool:

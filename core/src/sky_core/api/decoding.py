@@ -15,14 +15,16 @@ _DEPTH_MAX: Final = 32
 _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$", re.DOTALL)
 
 
-def decoded(raw: Mapping[str, Any], kind: type[_T]) -> _T:
-    """The struct that an object of this kind is.
+def decoded(raw: Mapping[str, Any] | _T, kind: type[_T]) -> _T:
+    """The struct that an object of this kind is; one that was decoded as such is taken as it is.
 
     As in Kubernetes, a null means absent, and among labels the empty text.
 
     Raises:
         Invalid: A field has the wrong type, or is out of its bounds.
     """
+    if isinstance(raw, kind):
+        return raw
     try:
         return msgspec.convert(raw, kind)
     except (msgspec.ValidationError, UnicodeError):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sky_core.api.assumptions import Assumptions
 from sky_core.api.faults import Fault
 from sky_core.api.identity import NAMESPACED, Key
-from sky_core.api.store import Store
+from sky_core.api.store import Said, Store
 from sky_core.api.upkeep.coverage import Coverage
 from sky_core.api.upkeep.jobs import JobUpkeep
 from sky_core.api.upkeep.nodes import NodeUpkeep
@@ -57,6 +57,14 @@ class Intake:
     def put(self, raw: Mapping[str, Any]) -> None:
         """An object has come or changed. Whatever it holds, nothing is raised: see `invalid` and `warnings`."""
         self._store.put(raw)
+
+    def put_json(self, key: Key, raw: bytes) -> Said:
+        """An object has come or changed, as JSON. What it says.
+
+        Raises:
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError: It is no JSON; nothing has been done.
+        """
+        return self._store.put_json(key, raw)
 
     def remove(self, kind: str, namespace: str, name: str) -> None:
         """An object has gone; nothing happens if it was not there. Kinds of the cluster have no namespace."""

@@ -1,6 +1,6 @@
 """Pods, ours and foreign: what of a task can be read off its pod alone, and the task once the rest is known."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -18,6 +18,9 @@ from sky_core.api.wire import core
 from sky_core.model import SECOND, Duration, JobId, NodeName, QueueName, QuotaName, Shape, Task, TaskId
 from sky_core.settings import Settings
 from sky_core.states import FINISHED, TaskState, observed
+
+ReadShape = Callable[..., Shape]
+"""As `shapes.read`."""
 
 _SYSTEM: Final = "system-"
 _GRACE_MAX: Final = 2**31
@@ -48,8 +51,8 @@ class PodReading(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return replace(self, task=replace(self.task, shape=shape))
 
 
-def read(key: Key, raw: Mapping[str, Any], settings: Settings) -> PodReading:
-    """A pod.
+def read(key: Key, raw: Mapping[str, Any] | core.Pod, settings: Settings, shape: ReadShape = shapes.read) -> PodReading:
+    """A pod, whose shape is read by `shape`.
 
     Raises:
         Invalid: It is malformed.
@@ -67,7 +70,7 @@ def read(key: Key, raw: Mapping[str, Any], settings: Settings) -> PodReading:
             namespace=identity.name("metadata.namespace", key.namespace),
             name=name,
             job=job_of(key, group) if ours else None,
-            shape=shapes.read(key, pod, settings, ours=ours),
+            shape=shape(key, pod, settings, ours=ours),
             labels=meta.labels,
             created=created,
             state=TaskState.PENDING,

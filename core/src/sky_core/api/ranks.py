@@ -43,5 +43,8 @@ def position(notes: Mapping[str, str], labels: Mapping[str, str], name: str, cre
 
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:
-    texts = (*(labels.get(key, "") for key in NUMBERS), name.rpartition("-")[2])
-    return next((int(text) for text in texts if _DIGITS.fullmatch(text)), None)
+    for key in NUMBERS:
+        if (text := labels.get(key)) and _DIGITS.fullmatch(text):
+            return int(text)
+    text = name.rpartition("-")[2]
+    return int(text) if _DIGITS.fullmatch(text) else None

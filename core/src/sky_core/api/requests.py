@@ -7,6 +7,9 @@ from sky_core.api.amounts import bounded, held, resources, total
 from sky_core.api.wire import core
 from sky_core.resources import NOTHING, Resources
 
+RESIZE_PENDING: Final = "PodResizePending"
+"""The condition of a pod that the kubelet can't give what it asks for by now."""
+
 _OVERCOMMITTED: Final = frozenset({"cpu", "memory"})
 _NOT_ASKED: Final = core.ResourceRequirements()
 
@@ -25,7 +28,7 @@ def request(pod: core.Pod) -> Resources:
     inits = _asked("spec.initContainers", spec.init_containers)
     whole = aggregate(containers, zip(inits, sidecars, strict=True))
     own = _for_the_pod(spec, whole) if spec.resources != _NOT_ASKED else {}
-    infeasible = any(one.type == "PodResizePending" and one.reason == "Infeasible" for one in status.conditions)
+    infeasible = any(one.type == RESIZE_PENDING and one.reason == "Infeasible" for one in status.conditions)
     if status.container_statuses or status.init_container_statuses:
         known = {one.name: one for one in (*status.container_statuses, *status.init_container_statuses)}
         containers_now = [_resized(*pair, known, infeasible) for pair in zip(containers, spec.containers, strict=True)]

@@ -1,23 +1,32 @@
 """What every object says, by key; which have changed since the last time; what is wrong with them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final, TypeAlias
 
+import msgspec
 from msgspec.structs import replace
 
+from sky_core.api import pods
 from sky_core.api.budgets import Rule
-from sky_core.api.faults import Fault
+from sky_core.api.faults import Fault, Invalid
 from sky_core.api.identity import Key, key_of
 from sky_core.api.jobs import GroupReading
 from sky_core.api.kinds import KINDS, kind_of
 from sky_core.api.nodes import Discovered, NodeReading
 from sky_core.api.pods import PodReading
 from sky_core.api.priorities import Priority
+from sky_core.api.shapes import ShapeReader
 from sky_core.api.upkeep.interning import Interner, shape_value, spec_value
+from sky_core.api.wire import core
 from sky_core.constraints import NodeTerm
 from sky_core.model import JobQueue, Queue, Quota, QuotaSpec, Shape
 from sky_core.selectors import Labels
 from sky_core.settings import Settings
+
+Said: TypeAlias = Mapping[str, Any] | core.Pod
+"""What an object says."""
+
+_pod: Final = msgspec.json.Decoder(core.Pod).decode
 
 
 class Store:
@@ -60,6 +69,7 @@ class Store:
         self.strangers: set[Key] = set()
         self._shapes: Interner[Shape] = Interner(shape_value)
         self._specs: Interner[QuotaSpec] = Interner(spec_value)
+        self._reader = ShapeReader(self._shapes.one)
 
     def put(self, raw: Mapping[str, Any]) -> None:
         """An object has come or changed."""
@@ -75,6 +85,33 @@ class Store:
         elif isinstance(found, Quota):
             found = replace(found, spec=self._specs.one(found.spec))
         self._file(key, found, faults)
+
+    def put_json(self, key: Key, raw: bytes) -> Said:
+        """An object has come or changed, of a kind of ours, whatever it says of its kind itself. What it says.
+
+        Raises:
+            msgspec.DecodeError, UnicodeDecodeError, RecursionError: It is no JSON; nothing has been done.
+        """
+        if (straight := self._put_straight(key, raw)) is not None:
+            return straight
+        said: dict[str, Any] = msgspec.json.decode(raw, type=dict[str, Any])
+        said["kind"] = key.kind
+        self.put(said)
+        return said
+
+    def _put_straight(self, key: Key, raw: bytes) -> core.Pod | None:
+        """Take a pod as the struct that nearly every pod is, with nothing in between; None for any other object."""
+        if key.kind != "Pod":
+            return None
+        try:
+            pod = _pod(raw)
+            found = pods.read(key, pod, self._settings, self._reader.read)
+        except (msgspec.DecodeError, UnicodeError, RecursionError, Invalid):
+            return None
+        if (pod.metadata.namespace, pod.metadata.name) != key[1:]:
+            return None
+        self._file(key, found, ())
+        return pod
 
     def remove(self, key: Key) -> None:
         """An object has gone; nothing happens if it was not there."""
@@ -95,6 +132,7 @@ class Store:
         """Let go of shapes and specs that are out of use, now and then; `shapes` are in use beside the readings'."""
         if self._shapes.crowded:
             self._shapes.keep([*(reading.task.shape for reading in self.pods.values()), *shapes])
+            self._reader.forget()
         if self._specs.crowded:
             self._specs.keep(quota.spec for quota in self.quotas.values())
 

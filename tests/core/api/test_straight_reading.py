@@ -1,0 +1,104 @@
+"""Pods go from JSON straight into their struct: what is read of them is what would be read of them otherwise."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sky_core.api.identity import Key
+from sky_core.api.intake import Intake
+from sky_core.settings import Settings
+from sky_core.testing.objects import GPU, Object, pod
+
+HOSTILE: list[Any] = [None, "", "x", -1, True, [], {}, ["a"], {"a": None}, {"a": 1}, 2**70, 0.5]
+FIELDS = {
+    "metadata": ("labels", "annotations", "creationTimestamp", "deletionTimestamp", "uid", "namespace", "name"),
+    "spec": (
+        "nodeName", "schedulerName", "containers", "initContainers", "overhead", "nodeSelector", "affinity",
+        "tolerations", "topologySpreadConstraints", "volumes", "hostNetwork", "schedulingGates", "priority",
+        "resources",
+    ),
+    "status": ("phase", "startTime", "conditions", "containerStatuses", "resources"),
+}  # fmt: skip
+GOOD: dict[str, list[Any]] = {
+    "labels": [{"batch.kubernetes.io/job-completion-index": "3"}, {"app": "a"}],
+    "annotations": [
+        {"scheduling.k8s.io/group-name": "g"},
+        {"scheduling.infini-ai.com/spot-pool": "shared"},
+        {"scheduling.infini-ai.com/required-mount-points": "fast"},
+        {"scheduling.infini-ai.com/quota-affinity": "tier=gold"},
+        {"scheduling.infini-ai.com/quota-name": "q"},
+    ],
+    "nodeName": ["n1", "n2"],
+    "containers": [[{"resources": {"requests": {GPU: amount}}}] for amount in ("1", "2", "1k")],
+    "overhead": [{"cpu": "1"}],
+    "nodeSelector": [{"disk": "fast"}],
+    "tolerations": [[{"operator": "Exists"}]],
+    "affinity": [
+        {
+            "podAntiAffinity": {
+                "requiredDuringSchedulingIgnoredDuringExecution": [
+                    {"topologyKey": "zone", "labelSelector": {}, "matchLabelKeys": ["app"]}
+                ]
+            }
+        }
+    ],
+    "conditions": [
+        [{"type": "PodScheduled", "status": "True"}],
+        [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}],
+    ],
+    "phase": ["Running", "Succeeded"],
+    "containerStatuses": [[{"name": "", "resources": {"requests": {GPU: "4"}}}]],
+}
+
+
+@st.composite
+def pods(draw: st.DrawFn) -> Object:
+    """One of a few pods, some fields of which are given otherwise, or wrongly."""
+    made: Object = msgspec.json.decode(msgspec.json.encode(pod(draw(st.sampled_from(["a-0", "a-1", "b"])), {GPU: "1"})))
+    for part in draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=3)):
+        field = draw(st.sampled_from(FIELDS[part]))
+        wrong = draw(st.integers(0, 4)) == 0
+        value = draw(st.sampled_from(HOSTILE if wrong or field not in GOOD else GOOD[field]))
+        made[part] = {**made.get(part, {}), field: value}
+    return made
+
+
+def told(intake: Intake) -> Any:
+    """All that is known."""
+    world = intake.world()
+    return repr(world.tasks), repr(world.jobs), intake.invalid, intake.warnings  # shapes are equal only to themselves
+
+
+@given(st.lists(pods(), min_size=1, max_size=8))
+def test_a_pod_is_read_alike_from_json_and_from_a_mapping(objects: list[Object]) -> None:
+    straight, roundabout = Intake(Settings()), Intake(Settings())
+    for one in objects:
+        name, namespace = one["metadata"].get("name"), one["metadata"].get("namespace")
+        if not (isinstance(name, str) and isinstance(namespace, str)):
+            continue  # a server has none of these
+        straight.put_json(Key("Pod", namespace, name), msgspec.json.encode(one))
+        roundabout.put(one)
+    assert told(straight) == told(roundabout)
+
+
+def test_pods_that_ask_for_the_same_share_a_shape() -> None:
+    intake = Intake(Settings())
+    for name, amount in (("a-0", "1"), ("a-1", "1"), ("b", "2"), ("a-2", "1")):
+        intake.put_json(Key("Pod", "default", name), msgspec.json.encode(pod(name, {GPU: amount})))
+    shapes = {task.name: task.shape for task in intake.world().tasks.values()}
+    assert shapes["a-0"] is shapes["a-1"] is shapes["a-2"]
+    assert shapes["b"] is not shapes["a-0"]
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"\xff", b'{"metadata": ' * 100_000])
+def test_what_is_no_object_is_refused_and_changes_nothing(text: bytes) -> None:
+    intake = Intake(Settings())
+    key = Key("Pod", "default", "a")
+    intake.put_json(key, msgspec.json.encode(pod("a", {GPU: "1"})))
+    before = told(intake)
+    with pytest.raises((msgspec.DecodeError, UnicodeDecodeError, RecursionError)):
+        intake.put_json(key, text)
+    assert told(intake) == before
