@@ -1,7 +1,8 @@
 """An asyncio loop in a thread of its own, and the way there from trio and back.
 
-A call hops over by `call_soon_threadsafe` and returns by trio's `run_sync_soon`. It takes the context variables of its
-caller along, and is cancelled as any trio call: but it ends only when the asyncio side has unwound, so nothing of it
+A call hops over by `call_soon_threadsafe` and returns by trio's `run_sync_soon`; what hops while the other side has yet
+to wake up goes along, for it is the waking that costs. It takes the context variables of its caller along, and is
+cancelled as any trio call: but it ends only when the asyncio side has unwound, so nothing of it
 goes on behind the caller's back.
 """
 
@@ -9,7 +10,9 @@ import asyncio
 import contextlib
 import contextvars
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 import outcome
@@ -24,7 +27,8 @@ class AsyncioThread:
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         """See `asyncio_thread`."""
         self._loop = loop
-        self._token = trio.lowlevel.current_trio_token()
+        self._over = _Hops(loop.call_soon_threadsafe)
+        self._back = _Hops(trio.lowlevel.current_trio_token().run_sync_soon)
         self._closed = False
 
     async def run(self, function: Callable[..., Coroutine[Any, Any, T]], *arguments: object) -> T:
@@ -38,15 +42,41 @@ class AsyncioThread:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._closed:
             raise trio.ClosedResourceError("the asyncio thread is closed")
-        call = _Call(self._token, self._loop, lambda: function(*arguments))
-        self._loop.call_soon_threadsafe(call.start, context=contextvars.copy_context())
+        call = _Call(self._loop, self._over, self._back, lambda: function(*arguments))
+        self._over.hop(partial(contextvars.copy_context().run, call.start))
         result: T = await trio.lowlevel.wait_task_rescheduled(call.abort)
         return result
 
     def close(self, stop: asyncio.Event) -> None:
         """Let nothing new begin, and after what has begun, stop."""
         self._closed = True
-        self._loop.call_soon_threadsafe(stop.set)
+        self._over.hop(stop.set)
+
+
+class _Hops:
+    """Calls that are made in another thread, in their order."""
+
+    def __init__(self, wake: Callable[[Callable[[], None]], object]) -> None:
+        """`wake` has a function called over there, soon."""
+        self._wake = wake
+        self._waiting: deque[Callable[[], object]] = deque()
+        self._is_waking = False
+
+    def hop(self, call: Callable[[], object]) -> None:
+        """Have it called over there. If that thread has ended, what `wake` raises is raised."""
+        self._waiting.append(call)  # before the look at `_is_waking`, which ceases to be before those waiting are taken
+        if not self._is_waking:
+            self._is_waking = True
+            try:
+                self._wake(self._arrive)
+            except RuntimeError:
+                self._is_waking = False
+                raise
+
+    def _arrive(self) -> None:
+        self._is_waking = False
+        for _ in range(len(self._waiting)):
+            self._waiting.popleft()()
 
 
 class _Call:
@@ -54,12 +84,14 @@ class _Call:
 
     def __init__(
         self,
-        token: trio.lowlevel.TrioToken,
         loop: asyncio.AbstractEventLoop,
+        over: _Hops,
+        back: _Hops,
         begin: Callable[[], Coroutine[Any, Any, object]],
     ) -> None:
-        self._token = token
         self._loop = loop
+        self._over = over
+        self._back = back
         self._begin = begin
         self._waiting = trio.lowlevel.current_task()
         self._task: asyncio.Task[object] | None = None
@@ -74,7 +106,7 @@ class _Call:
         """The caller is cancelled: pass it on, and let it wait."""
         self._raise_cancel = raise_cancel
         with contextlib.suppress(RuntimeError):  # the loop is closed: the task has ended, and its outcome is on the way
-            self._loop.call_soon_threadsafe(self._cancel)
+            self._over.hop(self._cancel)
         return trio.lowlevel.Abort.FAILED
 
     def _cancel(self) -> None:
@@ -83,7 +115,7 @@ class _Call:
 
     def _done(self, task: asyncio.Task[object]) -> None:
         with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(self._resume, task)
+            self._back.hop(partial(self._resume, task))
 
     def _resume(self, task: asyncio.Task[object]) -> None:
         trio.lowlevel.reschedule(self._waiting, self._outcome(task))
