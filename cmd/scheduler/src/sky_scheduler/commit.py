@@ -49,6 +49,11 @@ class Committer:
         self._under_way = 0
         self._rested = trio.Event()
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether anything is under way."""
+        return self._under_way > 0
+
     async def rest(self) -> None:
         """Wait until nothing is under way."""
         while self._under_way:

@@ -62,6 +62,8 @@ class Leading:
                 await self._take_up_configuration(stop)
                 if self._is_sighted():
                     await self._cycle(nursery)
+                if not self._committer.is_busy:
+                    self._station.rest()
                 due = max(due + self._station.period, trio.current_time())
                 with trio.move_on_at(due):
                     await stop.wait()

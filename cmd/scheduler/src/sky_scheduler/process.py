@@ -5,6 +5,7 @@ from typing import Final
 
 import trio
 
+from sky_scheduler import garbage
 from sky_scheduler.desk import Desk
 from sky_scheduler.events import Announcements
 from sky_scheduler.leading import Leading, open_epoch
@@ -57,6 +58,7 @@ class Process:
             LostError: The lead was lost. What was known by then may be outdated, so the process is to begin anew.
         """
         async with trio.open_nursery() as nursery:
+            nursery.start_soon(garbage.withhold, self.station.watching.is_complete)
             nursery.start_soon(self.station.watching.run)
             nursery.start_soon(self._keep_up)
             nursery.start_soon(self._leave, stop, nursery.cancel_scope)
@@ -70,6 +72,7 @@ class Process:
             if station.wanted is not station.desk.configured:
                 await station.take_up(station.wanted)
             await station.catch_up()
+            station.rest()
             await trio.sleep(station.period)
 
     async def _leave(self, stop: trio.Event, scope: trio.CancelScope) -> None:

@@ -1,7 +1,6 @@
 """A desk with a watch over the cluster: what a leader and who waits to be one have in common."""
 
 import faulthandler
-import gc
 from collections.abc import Awaitable, Callable
 from functools import partial
 from random import Random
@@ -12,6 +11,7 @@ import structlog
 import trio
 
 from sky_core.model import SECOND, Instant
+from sky_scheduler import garbage
 from sky_scheduler.configuration import Configured
 from sky_scheduler.desk import Desk
 from sky_scheduler.watching import Watching
@@ -54,6 +54,7 @@ class Station:
         self.watching = Watching(transport, surroundings.random)
         self.now = surroundings.now
         self._run_sync = surroundings.run_sync
+        self._sweeper = garbage.Sweeper()
         self._busy = trio.Lock()
         self._began: float | None = None
 
@@ -70,7 +71,7 @@ class Station:
         """Let the desk do something, apart from the trio loop."""
         async with self._busy:
             self._began = trio.current_time()
-            result: T = await self._run_sync(partial(_uncollected, partial(function, *arguments)))
+            result: T = await self._run_sync(partial(garbage.uncollected, partial(function, *arguments)))
             self._began = None
             return result
 
@@ -86,6 +87,10 @@ class Station:
                 faulthandler.dump_traceback()
             await trio.sleep(1)
 
+    def rest(self) -> None:
+        """There is nothing to do until the next cycle."""
+        self._sweeper.sweep()
+
     async def catch_up(self) -> None:
         """Take up what has happened, and decide nothing."""
         await self.do(self.desk.catch_up, self.watching.mirror.take())
@@ -98,8 +103,7 @@ class Station:
             if stop.is_set():
                 return False
         await self.catch_up()
-        gc.collect()
-        gc.freeze()  # what is known of a cluster mostly stays, and is large to look through
+        garbage.put_by()
         return True
 
     async def take_up(self, wanted: Configured) -> bool:
@@ -109,14 +113,3 @@ class Station:
             self.watching.start_over()
         await self.do(self.desk.start_over if anew else self.desk.adopt, wanted)
         return anew
-
-
-def _uncollected(function: Callable[[], T]) -> T:
-    """Call it with the garbage collector off: a cycle makes many objects and no garbage that could not wait."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        return function()
-    finally:
-        if was_on:
-            gc.enable()

@@ -46,6 +46,10 @@ class Watching:
         self.mirror.start_over()
         self._scope.cancel()
 
+    def is_complete(self) -> bool:
+        """Whether every kind has been listed."""
+        return self.mirror.complete.is_set()
+
     def fault(self) -> str | None:
         """Why nothing may be decided on what is known; None if it may."""
         for reflector in self.reflectors:
@@ -53,4 +57,4 @@ class Watching:
                 return f"{reflector.resource} not listed yet: {reflector.fault}"
             if reflector.age > STALE:
                 return f"{reflector.resource} not heard of for {reflector.age:.0f} s: {reflector.fault}"
-        return None if self.mirror.complete.is_set() else "not listed yet"
+        return None if self.is_complete() else "not listed yet"
