@@ -9,6 +9,7 @@ import trio
 
 from sky_shell.answers import Status, status_of
 from sky_shell.objects import read_head
+from sky_shell.slots import Slots
 from sky_shell.transport import FencedError, Permit, Response, Transport, TransportError, fence
 from sky_shell.writes import Effect, Live, Refusal, Write
 
@@ -77,7 +78,7 @@ class Writer:
         """`permit` may be called in any thread."""
         self._transport = transport
         self._permit = permit
-        self._slots = trio.CapacityLimiter(in_flight)
+        self._slots = Slots(in_flight)
 
     async def perform(self, write: Write) -> Result:
         """Send a write, and again if need be, until it is clear what became of it or enough was tried.
@@ -85,7 +86,7 @@ class Writer:
         A conflict may be the echo of our own write, sent twice; and when no answer comes, the write may be done all the
         same. So the live object is read before anything else is done.
         """
-        async with self._slots:
+        async with self._slots.one(write.rank):
             unknown: Unknown | None = None
             step = await self._send(write)
             for _ in range(STEPS - 1):

@@ -55,6 +55,8 @@ Judge = Callable[[Live | None], Effect | Refusal]
 class Write(msgspec.Struct, frozen=True, kw_only=True):
     """A request that changes something.
 
+    Of writes that wait for a slot those of the lowest `rank` are sent first.
+
     `live` is the path of the object that `judge` looks at. Without one it isn't looked at: what is only told needs no
     right to be read, and is told again.
     """
@@ -65,6 +67,7 @@ class Write(msgspec.Struct, frozen=True, kw_only=True):
     content_type: str = JSON
     live: str = ""
     judge: Judge = lambda live: Refusal.GONE if live is None else Effect.OPEN
+    rank: int = 1
 
 
 def put_status(
@@ -123,6 +126,7 @@ def bind(namespace: str, name: str, *, uid: str, node: str, annotations: Mapping
         body=_json(content),
         live=PODS.path(namespace, name),
         judge=judge,
+        rank=0,  # a gang whose quotas are written starts before others' are
     )
 
 
