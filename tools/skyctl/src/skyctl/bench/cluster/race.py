@@ -2,11 +2,14 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Final
 
 import msgspec
 import trio
 
+from sky_shell.objects import Identity
+from sky_shell.reflector import Reflector
 from sky_shell.resources import POD_GROUPS, PODS, QUOTAS, Resource
 from skyctl.bench.cluster.contenders import Contender, Runner, Taken
 from skyctl.bench.cluster.objects import CARDS, Object, gang, pods
@@ -56,29 +59,25 @@ class Finish(msgspec.Struct, frozen=True):
         return self.pods / (self.ended - self.began)
 
 
-class _Meta(msgspec.Struct, frozen=True, rename="camel"):
-    name: str = ""
-
-
-class _Spec(msgspec.Struct, frozen=True, rename="camel"):
+class _Placed(msgspec.Struct, frozen=True, rename="camel"):
     node_name: str = ""
 
 
 class _Object(msgspec.Struct, frozen=True):
-    metadata: _Meta = _Meta()
-    spec: _Spec = _Spec()
+    spec: _Placed = _Placed()
+    status: _Placed = _Placed()
+
+    @property
+    def node(self) -> str:
+        """Of a pod, or of a Quota."""
+        return self.spec.node_name or self.status.node_name
 
 
-class _Event(msgspec.Struct, frozen=True):
-    type: str
-    object: _Object = _Object()
-
-
-_read: Final = msgspec.json.Decoder(_Event).decode
+_read: Final = msgspec.json.Decoder(_Object).decode
 
 
 class Clock:
-    """Watches what becomes of a heat's objects.
+    """Watches what becomes of a heat's objects: a `sky_shell.objects.Sink`.
 
     Attributes:
         began, ended: See `Finish`, in trio's time; None: not yet.
@@ -91,29 +90,23 @@ class Clock:
         self._heat = heat
         self._bound: set[str] = set()
 
-    async def watch(
-        self, stand: Stand, resource: Resource, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED
-    ) -> None:
-        """Look at the objects of this kind; nothing is missed from when this has started."""
-        query = {"watch": "true", "resourceVersion": await stand.version(resource)}
-        async with stand.transport.stream(resource.collection(), query=query) as lines:
-            task_status.started()
-            while got := await lines.next_lines():
-                for line in got:
-                    self._see(resource, _read(line))
-        raise RuntimeError(f"the watch over {resource} ended")
-
-    def _see(self, resource: Resource, event: _Event) -> None:
-        name, is_bound = event.object.metadata.name, resource is not PODS or event.object.spec.node_name
-        if event.type != "MODIFIED" or not is_bound or not name.startswith(self._heat.name):
+    def put(self, resource: Resource, identity: Identity, raw: bytes) -> None:
+        """See `Sink.put`."""
+        if not identity.name.startswith(self._heat.name) or not _read(raw).node:
             return
         now = trio.current_time()
         if self.began is None:
             self.began = now
         if resource is PODS:
-            self._bound.add(name)
+            self._bound.add(identity.name)
             if self.ended is None and len(self._bound) == self._heat.pods:
                 self.ended = now
+
+    def remove(self, resource: Resource, identity: Identity) -> None:
+        """See `Sink.remove`."""
+
+    def synced(self, resource: Resource) -> None:
+        """See `Sink.synced`."""
 
 
 async def race(stand: Stand, contender: Contender, heat: Heat, folder: Path) -> Finish:
@@ -122,7 +115,9 @@ async def race(stand: Stand, contender: Contender, heat: Heat, folder: Path) -> 
     clock = Clock(heat)
     async with trio.open_nursery() as nursery:
         for resource in (PODS, QUOTAS):
-            await nursery.start(clock.watch, stand, resource)
+            watch = Reflector(stand.transport, resource, clock, Random(heat.name))  # noqa: S311  when it is renewed
+            nursery.start_soon(watch.run)
+            await watch.synced.wait()
         started = trio.current_time()
         runner = contender.start(stand.plane, folder)
         try:

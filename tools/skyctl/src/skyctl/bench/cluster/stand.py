@@ -125,11 +125,6 @@ class Stand:
         status = bound(quota, node_name(index), tasks)
         await self.ask("PUT", QUOTAS.path("", quota["metadata"]["name"], "status"), {**quota, "status": status})
 
-    async def version(self, resource: Resource) -> str:
-        """The resourceVersion of all objects of a kind together."""
-        response = await self.transport.request("GET", resource.collection(), query={"limit": "1"})
-        return read_page(response.body).metadata.resource_version
-
     async def names(self, resource: Resource, prefix: str) -> list[str]:
         """What the objects of a kind are called whose names begin so."""
         found = [read_head(raw).metadata.name for raw in await self._listed(resource, {})]
