@@ -35,6 +35,7 @@ git -c safe.directory='*' clone --quiet --no-hardlinks "$checkout" "$root/checko
 mapfile -t settings < <(env | grep -E '^(PIP|UV|SSL_CERT)_|_proxy=|_PROXY=')
 inside() {
   unshare --mount --pid --fork --root="$root" --mount-proc --wd=/checkout \
+    sh -ec 'mount -t devpts -o newinstance,ptmxmode=0666 devpts /dev/pts; ln -sf pts/ptmx /dev/ptmx; exec "$@"' sh \
     env -i HOME=/root LANG=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
     PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin "${settings[@]}" "$@"
 }

@@ -14,6 +14,7 @@ from sky_sandbox.kubeconfig import lent
 from sky_shell.logs import start_logs
 from sky_shell.reading.places import InputError
 from sky_shell.stopping import until_signal
+from skyctl.terminal import answer
 
 Work = Callable[[trio.Event], Awaitable[int]]
 """Goes on until its event is set; its exit status."""
@@ -32,6 +33,8 @@ def stay(work: Work) -> int:
 
     async def noted(stop: trio.Event) -> None:
         done.append(await work(stop))
+        if stop.is_set() and sys.stdout is not None and sys.stdout.isatty():
+            answer("\n")  # behind the ^C, which has a line of its own then
 
     try:
         trio.run(until_signal, noted)
