@@ -19,3 +19,10 @@ def test_schedulers_race_on_the_same_pods(binaries: Binaries, capsys: pytest.Cap
     assert set(figures["beside"]) == others
     assert all(rate > 0 for rate in (figures["median"], *figures["beside"].values()))
     assert figures["points"]["sky-scheduler, MiB"] > 0
+
+
+def test_a_profile_says_where_the_schedulers_time_goes(capsys: pytest.CaptureFixture[str], binaries: Binaries) -> None:
+    assert status(["bench", "cluster", "profile", "per-gang", "--scale", "0.004"]) == 0
+    said = capsys.readouterr().out
+    assert "start: imports" in said
+    assert "%  client: " in said

@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "bench": "skyctl.bench.command:bench",
     "bench cluster": "skyctl.bench.cluster.command:cluster",
     "bench quality": "skyctl.bench.quality.command:quality",
+    "bench cluster profile": "skyctl.bench.cluster.command:profile",
     "bench profile": "skyctl.bench.profile:profile",
     "replay": "skyctl.replay:replay",
 }

@@ -98,6 +98,8 @@ do the same in each round. Everything shares this machine, so what counts are th
   -o, --output FORMAT
                      table: for people, the default; json: for programs
 
+skyctl bench cluster profile NAME [--scale FACTOR]     where the scheduler's time goes in one run, from event to write
+
 Exit status: 0 whatever the figures, and where there is no control plane; 1 the file to compare with can't be used;
 2 wrong usage.
 """

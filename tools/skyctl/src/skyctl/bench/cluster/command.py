@@ -11,7 +11,7 @@ import trio
 from cyclopts import Parameter
 
 from sky_control_plane import ControlPlane, NotAtHandError
-from skyctl.bench.cluster.contenders import CONTENDERS, NULL, OURS, PEER
+from skyctl.bench.cluster.contenders import CONTENDERS, NULL, OURS, PEER, Contender, sampled
 from skyctl.bench.cluster.objects import CARDS
 from skyctl.bench.cluster.race import Finish, Heat, race
 from skyctl.bench.cluster.stand import furnished, stand
@@ -20,7 +20,7 @@ from skyctl.bench.result import Result
 from skyctl.bench.telling import Format, tell_results
 from skyctl.bench.workload import Goal, at_least, at_most
 from skyctl.faults import UsageError
-from skyctl.terminal import progress, tell
+from skyctl.terminal import answer, progress, tell
 
 Say = Callable[[str], object]
 Round = Mapping[str, Finish]
@@ -128,12 +128,38 @@ def cluster(
         UsageError: The command line makes no sense.
         InputError: The file to compare with can't be used.
     """
-    if unknown := [name for name in names if name not in EVENTS]:
-        raise UsageError(f"no workload {unknown[0]!r}: there are {', '.join(EVENTS)}")
+    _events(names)
     if rounds < 1:
         raise UsageError(f"--rounds {rounds}: expected 1 or more")
     tell_results(measured(names or tuple(EVENTS), rounds, scaled(scale).nodes), output, compare)
     return 0
+
+
+def profile(name: str, *, scale: float = 1.0) -> int:
+    """Run a workload once with the scheduler being looked at, and print where its time goes; the exit status.
+
+    Raises:
+        UsageError: The command line makes no sense.
+    """
+    (event,) = _events((name,))
+    with tempfile.TemporaryDirectory() as folder, progress() as say:
+        told = Path(folder, "profile.txt")
+        say(f"{name}: starting a control plane")
+        try:
+            with furnished(Path(folder), tell) as plane:
+                there = (sampled(told),)
+                trio.run(_rounds, name, event.scaled(scaled(scale).nodes), 0, there, plane, Path(folder), say)
+        except NotAtHandError as reason:
+            tell(f"{name} is left out: {reason}")
+            return 0
+        answer(told.read_text())
+    return 0
+
+
+def _events(names: Sequence[str]) -> list[Event]:
+    if unknown := [name for name in names if name not in EVENTS]:
+        raise UsageError(f"no workload {unknown[0]!r}: there are {', '.join(EVENTS)}")
+    return [EVENTS[name] for name in names]
 
 
 def measured(names: Sequence[str], rounds: int, factor: float) -> Iterator[Result]:
@@ -143,24 +169,37 @@ def measured(names: Sequence[str], rounds: int, factor: float) -> Iterator[Resul
             say(f"{name}: starting a control plane")
             try:
                 with furnished(Path(folder), tell) as plane:
-                    found = trio.run(_rounds, name, EVENTS[name].scaled(factor), rounds, plane, Path(folder), say)
+                    event = EVENTS[name].scaled(factor)
+                    found = trio.run(_rounds, name, event, rounds, _there(plane), plane, Path(folder), say)
             except NotAtHandError as reason:
                 tell(f"{name} is left out: {reason}")
                 continue
         yield from EVENTS[name].results(name, found, factor == 1)
 
 
-async def _rounds(name: str, event: Event, rounds: int, plane: ControlPlane, folder: Path, say: Say) -> Sequence[Round]:
+def _there(plane: ControlPlane) -> Sequence[Contender]:
+    """Those whose programs are at hand."""
+    for contender in CONTENDERS:
+        if not contender.is_there(plane):
+            tell(f"{contender.name} is left out: it is not among the control plane's programs")
+    return [one for one in CONTENDERS if one.is_there(plane)]
+
+
+async def _rounds(
+    name: str,
+    event: Event,
+    rounds: int,
+    there: Sequence[Contender],
+    plane: ControlPlane,
+    folder: Path,
+    say: Say,
+) -> Sequence[Round]:
     """Round after round, in each of which somebody else begins. What comes before the first is not counted."""
     async with stand(plane) as at:
         say(f"{name}: {event.nodes:,} machines")
         await at.machines(event.nodes)
         say(f"{name}: {event.standing:,} gangs that run")
         await at.occupy(event.standing)
-        there = [one for one in CONTENDERS if one.is_there(plane)]
-        for contender in CONTENDERS:
-            if contender not in there:
-                tell(f"{contender.name} is left out: it is not among the control plane's programs")
         found = []
         for number in range(rounds + 1):
             finishes = {}

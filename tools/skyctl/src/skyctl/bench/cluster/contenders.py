@@ -76,9 +76,10 @@ class Runner:
         self._server.stop(patience=15)
 
 
-def _python(module: str, *words: str) -> Command:
+def _python(module: str, *words: str, told: Path | None = None) -> Command:
     def of(plane: ControlPlane) -> list[str]:
-        return [sys.executable, "-m", module, "--kubeconfig", str(plane.kubeconfig(SCHEDULER.name)), *words]
+        access = ["--kubeconfig", str(plane.kubeconfig(SCHEDULER.name))]
+        return [sys.executable, "-m", module, *([] if told is None else [str(told)]), *access, *words]
 
     return of
 
@@ -86,6 +87,11 @@ def _python(module: str, *words: str) -> Command:
 def _peer(plane: ControlPlane) -> list[str]:
     # Its own limits of fifty requests a second would be all that is measured.
     return [*plane.command(PEER), "--kube-api-qps=5000", "--kube-api-burst=5000"]
+
+
+def sampled(told: Path) -> Contender:
+    """Ours, which writes into this file where its time goes."""
+    return Contender(OURS, OURS, _python("skyctl.bench.cluster.sampled", "--bind", "127.0.0.1:0", told=told))
 
 
 CONTENDERS: Final = (
