@@ -11,7 +11,8 @@ from sky_sandbox.api.refusals import Cause, Refusal, bad_request, invalid, unsup
 from sky_sandbox.api.requests import Request
 from sky_sandbox.objects.core_schemas import PLAIN
 from sky_sandbox.objects.events import kept, viewed
-from sky_sandbox.objects.schemas import WRONG_TYPE, canonical, faults, without_nulls
+from sky_sandbox.objects.schema_fields import canonical, without_nulls
+from sky_sandbox.objects.schemas import WRONG_TYPE, faults
 
 
 def read(

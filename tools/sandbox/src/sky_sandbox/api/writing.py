@@ -28,7 +28,9 @@ from sky_sandbox.api.requests import Options
 from sky_sandbox.api.storage import Key, Storage, Stored
 from sky_sandbox.objects.admission import admitted
 from sky_sandbox.objects.case import Case
-from sky_sandbox.objects.schemas import pruned
+from sky_sandbox.objects.events import kept
+from sky_sandbox.objects.schema_fields import pruned
+from sky_sandbox.objects.schemas import mistyped
 from sky_sandbox.patches import json_patch, merge, strategic
 from sky_sandbox.patches.apply import Owner, Owners, applied, managed_fields, updated
 from sky_sandbox.patches.lists import Schema
@@ -195,6 +197,8 @@ class Writer:
             raise invalid("PatchOptions.meta.k8s.io", "", [cause])
         if not isinstance(change, dict) or _type_of(change) != (kind.api_version, kind.kind):
             raise bad_request("invalid object type")
+        if wrong := next(mistyped(kept(kind, change), kind.schema), ""):
+            raise defect(f"failed to create typed patch object: {wrong}: it is of another type")
         said = read(kind, change, name=key[1], namespace=key[0], applied=True)
         if said["metadata"].get("managedFields"):
             raise bad_request("metadata.managedFields must be nil")

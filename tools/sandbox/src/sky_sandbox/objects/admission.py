@@ -57,7 +57,10 @@ def _priority_class(raw: dict[str, Any], case: Case) -> Object:
     if value > _PRIORITY_MAX and case.name not in _SYSTEM:
         why = f"Forbidden: maximum allowed value of a user defined priority is {_PRIORITY_MAX}"
         raise case.invalid_at("value", why, "FieldValueForbidden")
-    return {"preemptionPolicy": "PreemptLowerPriority", **raw, "value": value}
+    policy = raw.get("preemptionPolicy", "PreemptLowerPriority")
+    if policy not in {"PreemptLowerPriority", "Never"}:
+        raise case.invalid_at("preemptionPolicy", f'Unsupported value: "{policy}"', "FieldValueNotSupported")
+    return {**raw, "preemptionPolicy": policy, "value": value}
 
 
 def _lease(raw: dict[str, Any], case: Case) -> Object:

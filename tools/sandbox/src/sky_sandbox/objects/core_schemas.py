@@ -66,11 +66,12 @@ CONFIG_MAP: Final = schema({**_METADATA, "data": "texts by name"})
 EVENT: Final = schema(
     _METADATA
     | {
-        "involvedObject": "object", "message": "text", "reason": "text", "eventTime": "micro time",
+        "involvedObject": "object", "message": "text", "reason": "text", "action": "text", "type": "text",
+        "reportingComponent": "text", "reportingInstance": "text", "eventTime": "micro time",
         "series": "object", "series.count": "int", "series.lastObservedTime": "micro time",
     }
 )  # fmt: skip
-PRIORITY_CLASS: Final = schema({**_METADATA, "value": "int", "globalDefault": "flag"})
+PRIORITY_CLASS: Final = schema({**_METADATA, "value": "int", "globalDefault": "flag", "preemptionPolicy": "text"})
 LEASE: Final = schema(
     _METADATA
     | {

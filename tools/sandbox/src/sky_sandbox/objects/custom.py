@@ -6,7 +6,8 @@ from typing import Any
 from sky_sandbox.api.refusals import Cause, invalid
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.rules import TRANSITIONS
-from sky_sandbox.objects.schemas import BLOCKING, ROOT, broken_rules, faults, filled, has_rules, pruned
+from sky_sandbox.objects.schema_fields import filled, pruned
+from sky_sandbox.objects.schemas import BLOCKING, ROOT, broken_rules, faults, has_rules
 
 
 def admit(raw: dict[str, Any], case: Case) -> Object:

@@ -71,8 +71,8 @@ def _lacks(raw: Object) -> list[Cause]:
     causes = [Cause(_name(field), "Required value", "FieldValueRequired") for field in _NEEDED if not raw.get(field)]
     if not is_qualified_name(text(raw, "reportingComponent")):
         causes.append(Cause("reportingController", "Invalid value: a qualified name is wanted"))
-    if raw.get("type") not in {"Normal", "Warning"}:
-        causes.append(Cause("type", f"Invalid value: has invalid value: {raw.get('type')}"))
+    if text(raw, "type") not in {"Normal", "Warning"}:
+        causes.append(Cause("type", f'Invalid value: "{text(raw, "type")}"'))
     causes += [
         Cause(field, f"Invalid value: can have at most {most} characters")
         for field, most in _LONGEST.items()
