@@ -1,6 +1,8 @@
 """Who we are to the server, who it is to us, and where that is written."""
 
+import gc
 import ssl
+import warnings
 from pathlib import Path
 
 import pytest
@@ -72,6 +74,25 @@ async def test_f17_an_authority_that_was_rotated_is_read_again(tmp_path: Path) -
             async with bridge(kubeconfig(path)) as transport:
                 (tmp_path / "ca.crt").write_bytes(new.cert_pem.bytes())
                 assert (await transport.request("PUT", "/version", body=b"{}")).status == 200
+
+
+async def test_a_watch_that_is_left_is_gone_though_the_server_does_not_say_farewell(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    (tmp_path / "ca.crt").write_bytes(authority.cert_pem.bytes())
+
+    async def telling(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.say(b"{}\n")
+        await trio.sleep_forever()
+
+    with trio.fail_after(SOON), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", ResourceWarning)
+        async with loopback(telling, server_side(authority)) as server:
+            path = written(tmp_path, server, {"token": "t"}, {"certificate-authority": "ca.crt"})
+            async with bridge(kubeconfig(path)) as transport, transport.stream("/watch", query={}) as lines:
+                assert await lines.next_lines() == [b"{}"]
+        gc.collect()
+    assert [str(one.message) for one in warned] == []
 
 
 async def test_a_client_certificate_is_shown(tmp_path: Path) -> None:

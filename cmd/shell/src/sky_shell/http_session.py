@@ -201,7 +201,10 @@ class HttpLines:
         return [rest] if rest else []
 
     async def close(self) -> None:
-        """Drop the connection."""
+        """Drop the connection, without a farewell by TLS: a server that is gone would not answer it."""
+        connection = self._answer.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
         self._answer.close()
 
 
