@@ -181,6 +181,14 @@ def test_a_budget_that_is_none(play: Play, spec: dict[str, Any]) -> None:
     play(post(BUDGETS, budget("none", **spec), "422 Invalid"))
 
 
+def test_a_budget_of_no_labels(play: Play) -> None:
+    play(
+        post(BUDGETS, budget("none", selector={"matchLabels": {"a b": "c"}}), "422 Invalid"),
+        post(BUDGETS, budget("none", selector={"matchLabels": 1}), "400 BadRequest"),
+        post(BUDGETS, budget("none", minAvailable=[1]), "400 BadRequest"),
+    )
+
+
 def test_two_budgets_for_one_pod_are_one_too_many(play: Play) -> None:
     play(
         post(BUDGETS, budget("one", maxUnavailable=1)),

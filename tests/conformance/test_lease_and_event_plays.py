@@ -92,6 +92,8 @@ WRONG: dict[str, dict[str, Any]] = {
     "a long instance": event("e", reportingInstance="i" * 129),
     "a controller that is no name": event("e", reportingController="not a name"),
     "a time that is none": event("e", eventTime="2026-01-01T00:00:00Z"),
+    "a number as action": event("e", action=1),
+    "a list as type": event("e", type=["Normal"]),
     "what only the older group has": event("e", deprecatedCount=3),
     "a series of one": event("e", series={"count": 1, "lastObservedTime": TIME}),
     "a series without a time": event("e", series={"count": 2}),
@@ -100,7 +102,8 @@ WRONG: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("what", WRONG, ids=lambda what: what.replace(" ", "-"))
 def test_an_event_cannot_have(play: Play, what: str) -> None:
-    play(post(EVENTS, WRONG[what], "400 BadRequest" if what == "a time that is none" else "422 Invalid"))
+    unreadable = what in {"a time that is none", "a number as action", "a list as type"}
+    play(post(EVENTS, WRONG[what], "400 BadRequest" if unreadable else "422 Invalid"))
 
 
 def test_an_event_may_have_much_to_say(play: Play) -> None:

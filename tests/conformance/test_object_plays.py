@@ -135,6 +135,9 @@ WRONG: dict[str, Step] = {
     ),
     "a bad finalizer": post(MAPS, {**MAP, "metadata": {"name": "m", "finalizers": ["/"]}}, "422 Invalid"),
     "a finalizer without a slash": post(MAPS, {**MAP, "metadata": {"name": "m", "finalizers": ["a"]}}, "422 Invalid"),
+    "a finalizer of ours without a slash": post(
+        f"/apis/{SKY}/quotas", {**named(SKY, "Quota", "f"), "metadata": {"name": "f", "finalizers": ["a"]}}
+    ),
     "half an owner": post(
         MAPS,
         {**MAP, "metadata": {"name": "m", "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p"}]}},

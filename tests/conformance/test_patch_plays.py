@@ -1,5 +1,7 @@
 """Objects are changed by patches of four kinds."""
 
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -267,6 +269,16 @@ def test_agents_report_their_nets_of_one_node(play: Play) -> None:
         apply(path, net(roce=[{"switchName": "s1"}]), "500", by="agent"),
         get(path),
     )
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"spec": {"request": 1}}, {"spec": []}, {"spec": {"tolerations": [1]}}, {"metadata": {"labels": 1}}],
+    ids=["amounts", "spec", "tolerations", "labels"],
+)
+def test_an_apply_has_types(play: Play, wrong: dict[str, Any]) -> None:
+    whole = {**quota("typed"), **wrong}
+    play(apply(f"{QUOTAS}/typed", {**whole, "metadata": {**wrong.get("metadata", {}), "name": "typed"}}, "500"))
 
 
 def test_an_apply_is_whole_and_signed(play: Play) -> None:

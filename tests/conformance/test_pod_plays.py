@@ -78,6 +78,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an effect that is none": (spec(tolerations=[{"key": "a", "effect": "Odd"}]), "422 Invalid"),
     "a value that exists": (spec(tolerations=[{"key": "a", "operator": "Exists", "value": "b"}]), "422 Invalid"),
     "seconds to tolerate anything": (spec(tolerations=[{"operator": "Exists", "tolerationSeconds": 3}]), "422 Invalid"),
+    "a number as the key of a toleration": (spec(tolerations=[{"key": 1}]), "400 BadRequest"),
+    "a number as a gate": (spec(schedulingGates=[{"name": 1}]), "400 BadRequest"),
     "a negative limit": (asking(limits={"cpu": "-1"}), "422 Invalid"),
     "a negative amount": (asking({"cpu": "-1"}), "422 Invalid"),
     "an amount that is none": (asking({"cpu": "many"}), "400 BadRequest"),

@@ -19,6 +19,11 @@ SAID: Final = ("name", "namespace", "labels", "annotations", "finalizers", "owne
 MAY_CHANGE: Final = ("labels", "annotations", "finalizers", "ownerReferences")
 
 _FINALIZERS: Final = frozenset({"orphan", "foregroundDeletion", "kubernetes"})
+_PREFIXED: Final = frozenset({
+    "pods", "nodes", "namespaces", "configmaps", "persistentvolumes", "persistentvolumeclaims",
+    "priorityclasses.scheduling.k8s.io",
+})  # fmt: skip
+"""The kinds whose finalizers must say by their prefix whose they are."""
 _ANNOTATIONS_MAX: Final = 256 * 1024
 _KEY: Final = re.compile(r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
@@ -103,7 +108,7 @@ def _faults(kind: Kind, metadata: Object) -> Iterator[Cause]:
     for index, finalizer in enumerate(metadata.get("finalizers", ())):
         if not is_qualified_name(finalizer):
             yield Cause("metadata.finalizers", f'Invalid value: "{finalizer}": a qualified name is wanted')
-        elif "/" not in finalizer and finalizer not in _FINALIZERS:
+        elif kind.kept_as in _PREFIXED and "/" not in finalizer and finalizer not in _FINALIZERS:
             yield Cause(f"metadata.finalizers[{index}]", f'Invalid value: "{finalizer}": name is not fully qualified')
     for reference in metadata.get("ownerReferences", ()):
         for field in ("apiVersion", "kind", "name", "uid"):

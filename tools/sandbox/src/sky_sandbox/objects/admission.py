@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from sky_core.api import budgets
 from sky_core.api.faults import Invalid
+from sky_core.selector_text import is_label_value
 from sky_core.simulation.objects import part
+from sky_sandbox.api.metadata import is_qualified_name
 from sky_sandbox.api.refusals import Cause
 from sky_sandbox.objects import custom, definitions, events, pods
 from sky_sandbox.objects.case import Admit, Case, Object
@@ -83,6 +85,9 @@ def _budget(raw: dict[str, Any], case: Case) -> Object:
     for name, share in (("minAvailable", rule.available_min), ("maxUnavailable", rule.unavailable_max)):
         if share is not None and share.percent and share.count > 100:
             raise case.invalid_at(f"spec.{name}", "Invalid value: Must not be greater than 100%")
+    for key, value in part(raw, "spec", "selector", "matchLabels").items():
+        if not (is_qualified_name(key) and is_label_value(value)):
+            raise case.invalid_at("spec.selector.matchLabels", f'Invalid value: "{key}={value}": a label is wanted')
     return raw if case.old else {**raw, "status": dict.fromkeys(_UNCOUNTED, 0)}
 
 

@@ -15,6 +15,7 @@ _WORDS: Final[Mapping[str, Schema]] = {
     "flag": {"type": "boolean"},
     "object": {"type": "object"},
     "texts by name": {"type": "object", "additionalProperties": {"type": "string"}},
+    "int or text": {"x-kubernetes-int-or-string": True},
     "amounts": {"type": "object", "additionalProperties": {"format": "quantity"}},
     "micro time": {"type": "string", "format": "micro-time"},
     "objects": {"type": "array", "items": {"type": "object"}},
@@ -32,6 +33,8 @@ _CONTAINER: Final = {
     "resources": "object", "resources.requests": "amounts", "resources.limits": "amounts",
     "resources.claims": "by name",
 }  # fmt: skip
+_REFERENCE: Final = ("kind", "namespace", "name", "uid")
+_TOLERATION: Final = ("key", "operator", "value", "effect")
 _CONTAINERS: Final = ("spec.containers", "spec.initContainers", "spec.ephemeralContainers")
 
 
@@ -66,7 +69,8 @@ CONFIG_MAP: Final = schema({**_METADATA, "data": "texts by name"})
 EVENT: Final = schema(
     _METADATA
     | {
-        "involvedObject": "object", "message": "text", "reason": "text", "action": "text", "type": "text",
+        "involvedObject": "object", **{f"involvedObject.{name}": "text" for name in _REFERENCE},
+        "message": "text", "reason": "text", "action": "text", "type": "text",
         "reportingComponent": "text", "reportingInstance": "text", "eventTime": "micro time",
         "series": "object", "series.count": "int", "series.lastObservedTime": "micro time",
     }
@@ -82,6 +86,8 @@ LEASE: Final = schema(
 BUDGET: Final = schema(
     _USUAL
     | {
+        "spec.minAvailable": "int or text", "spec.maxUnavailable": "int or text", "spec.selector": "object",
+        "spec.selector.matchLabels": "texts by name",
         "status.observedGeneration": "int", "status.disruptionsAllowed": "int", "status.currentHealthy": "int",
         "status.desiredHealthy": "int", "status.expectedPods": "int",
         "status.disruptedPods": "texts by name",
@@ -101,7 +107,8 @@ POD: Final = schema(
         "spec.nodeName": "text", "spec.schedulerName": "text", "spec.priorityClassName": "text", "spec.priority": "int",
         "spec.restartPolicy": "text",
         "spec.terminationGracePeriodSeconds": "int", "spec.nodeSelector": "texts by name",
-        "spec.tolerations": "objects", "spec.schedulingGates": "by name", "spec.volumes": "by name",
+        "spec.tolerations": "objects", **{f"spec.tolerations.{name}": "text" for name in _TOLERATION},
+        "spec.schedulingGates": "by name", "spec.schedulingGates.name": "text", "spec.volumes": "by name",
         "spec.imagePullSecrets": "by name", "spec.hostAliases": "by ip", "spec.resourceClaims": "by name",
         "spec.topologySpreadConstraints": "by topologyKey whenUnsatisfiable", "status.podIPs": "by ip",
         "status.phase": "text", "status.containerStatuses": "objects",

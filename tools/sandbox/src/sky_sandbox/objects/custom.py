@@ -25,6 +25,8 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
         raise case.unreadable(f"strict decoding error: {', '.join(said)}")
     if case.validation != "Ignore":
         case.warnings += said
+    unmarked = [one for one in raw["metadata"].get("finalizers", ()) if "/" not in one]
+    case.warnings += [f'metadata.finalizers: "{one}": prefer a domain-qualified finalizer name' for one in unmarked]
     full: dict[str, Any] = filled(kept, schema)
     if causes := list(_faults(full, case)):
         raise case.invalid(*causes)
