@@ -9,6 +9,7 @@ from sky_sandbox.api.requests import Request
 from sky_sandbox.testing import NODES, PODS, Caller, named, node, pod
 from sky_shell.transport import MERGE_PATCH, Response
 
+NAMESPACES = "/api/v1/namespaces"
 MAPS = "/api/v1/namespaces/default/configmaps"
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 
@@ -182,6 +183,22 @@ def test_bookmarks_come_every_minute_and_before_the_end_if_anything_has_happened
     assert told == [(60, "BOOKMARK", {"resourceVersion": version}), (28, "BOOKMARK", {"resourceVersion": version})]
     assert watch.ended
     assert watch.due is None
+
+
+def test_a_quiet_kind_gets_its_bookmark_by_a_list_of_another(maps: Caller) -> None:
+    """So it was seen on a real server: a list makes etcd say how far it is, to every watch."""
+    watch = maps.watch(MAPS, resourceVersion=maps.get(MAPS).version, allowWatchBookmarks=True)
+
+    def after_a_minute() -> list[str]:
+        maps.pass_time(Duration(60 * SECOND))
+        return [line["type"] for line in maps.lines(watch)]
+
+    maps.get(NAMESPACES)
+    assert after_a_minute() == []
+    maps.post(NAMESPACES, named("v1", "Namespace", "n"))
+    assert after_a_minute() == []
+    maps.get(NAMESPACES)
+    assert after_a_minute() == ["BOOKMARK"]
 
 
 def test_a_watch_of_one_object_tells_of_no_other(maps: Caller) -> None:

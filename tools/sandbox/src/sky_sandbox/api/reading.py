@@ -135,6 +135,8 @@ def _version(storage: Storage, kind: Kind, request: Request, now: Instant, behin
     wanted = request.number("resourceVersion")
     _check_options(_LIST_RULES, request)
     cached = storage.version
+    if not text:
+        storage.told = cached
     if behind and text:
         cached = storage.table(kind.kept_as).version_at(Instant(now - behind))
     _check_reached(wanted, cached)

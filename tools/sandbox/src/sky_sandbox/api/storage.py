@@ -51,13 +51,14 @@ Bell: TypeAlias = Callable[[], None]
 class Table:
     """The objects of one resource, and its recent changes.
 
-    `ends` counts how often its watches had to end. `bells` are rung when there is something new to look at.
+    `ends` counts how often its watches had to end. `bells` are rung when there is something new to look at. `last` is
+    the version of the last change.
     """
 
     def __init__(self, floor: int) -> None:
         """Empty; nothing is known of versions before `floor`."""
         self.objects: dict[Key, Stored] = {}
-        self.floor = floor
+        self.floor = self.last = floor
         self.ends = 0
         self.bells: list[Bell] = []
         self._changes: list[Change] = []
@@ -65,6 +66,7 @@ class Table:
     def record(self, change: Change) -> None:
         """Remember a change, and forget the oldest half when there are too many."""
         self._changes.append(change)
+        self.last = change.now.version
         if len(self._changes) > REMEMBERED_MAX:
             self.forget(self._changes[REMEMBERED_MAX // 2].now.version)
         self.ring()
@@ -108,11 +110,16 @@ class Table:
 
 
 class Storage:
-    """All objects. `version` is the resourceVersion of the last change: a number that only grows."""
+    """All objects.
+
+    Attributes:
+        version: The resourceVersion of the last change: a number that only grows.
+        told: The version at the last list of anything: for a list etcd is asked how far it is, and tells every watch.
+    """
 
     def __init__(self) -> None:
         """Empty."""
-        self.version = 1
+        self.version = self.told = 1
         self._floor = 1
         self._tables: dict[str, Table] = {}
         self._listeners: dict[str, list[Listener]] = {}

@@ -12,7 +12,8 @@ from sky_sandbox.api.storage import Change, Key, Storage, Stored
 from sky_sandbox.views.forms import Form
 
 BOOKMARKS: Final = Duration(60 * SECOND)
-"""How often a watch is told which version it is at, if anything has happened to its kind since it began."""
+"""How often a watch is told which version its kind is at, if the server knows that to be past the one that it began at.
+It knows so when something has happened to the kind, or a list of anything was asked for: see `Storage.told`."""
 
 BEFORE_END: Final = Duration(2 * SECOND)
 """How long before its end it is told last."""
@@ -56,7 +57,6 @@ class Watch:
         self._version = plan.start
         self._until = Instant(now + plan.lasting)
         self._bookmark_at = self._next_bookmark(now)
-        self._heard = False
         self._first = True
         self._table.bells.append(self._ring)
 
@@ -71,22 +71,20 @@ class Watch:
         """The lines to send now, with their ends."""
         if self.ended or self.silent or self.broken:
             return []
-        begins = self._first
-        lines = self._initial(now) if begins else []
+        lines = self._initial(now) if self._first else []
         if self._version < self._table.floor:
             message = f"too old resource version: {self._version} ({self._table.floor})"
             lines.append(_line("ERROR", msgspec.json.encode(expired(message).to_object())))
             self.close()
             return lines
         for change in self._table.since(self._version):
-            self._heard = not begins
             if line := self._line(change, now):
                 lines.append(line)
         self._version = max(self._version, self._storage.version)
         over = now >= self._until
         if now >= self._bookmark_at and not over:
-            if self._plan.bookmarks and self._heard:
-                lines.append(self._bookmark())
+            if self._plan.bookmarks and self._known > self._plan.start:
+                lines.append(self._bookmark(self._known))
             self._bookmark_at = self._next_bookmark(now)
         if over or self._ends != self._table.ends:
             self.close()
@@ -119,12 +117,16 @@ class Watch:
         plan = self._plan
         lines = [_line("ADDED", plan.form.one(stored, now)) for stored in plan.initial]
         if plan.announce:
-            lines.append(self._bookmark(annotations={INITIAL_EVENTS_END: "true"}))
+            lines.append(self._bookmark(plan.start, annotations={INITIAL_EVENTS_END: "true"}))
         return lines
 
-    def _bookmark(self, **more: Any) -> bytes:
-        version = str(max(self._version, self._plan.start))
-        return _line("BOOKMARK", self._plan.form.bookmark({"resourceVersion": version, **more}))
+    @property
+    def _known(self) -> int:
+        """The version at which the server knows the kind to be."""
+        return max(self._table.last, self._storage.told)
+
+    def _bookmark(self, version: int, **more: Any) -> bytes:
+        return _line("BOOKMARK", self._plan.form.bookmark({"resourceVersion": str(version), **more}))
 
     def _line(self, change: Change, now: Instant) -> bytes | None:
         """What a change is to this watch: an object may come into the selection, and leave it, without being new."""
