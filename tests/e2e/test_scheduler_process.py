@@ -1,16 +1,13 @@
 """The scheduler as it is deployed: its own process, its own account, a real API server, KWOK for kubelets."""
 
 import json
-import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from sky_control_plane import ControlPlane, service_account
+from sky_scheduler.testing.running import Running
 
 FINISH_AFTER = "sandbox.scheduling.infini-ai.com/finish-after"
 SCHEDULER = service_account("sky-system", "sky-scheduler").name
@@ -40,31 +37,6 @@ def job(name: str, count: int) -> Object:
     return named("batch/v1", "Job", name, spec=spec)
 
 
-class Running:
-    """A scheduler process, and what it said."""
-
-    def __init__(self, plane: ControlPlane, log: Path) -> None:
-        command = [sys.executable, "-m", "sky_scheduler", "--kubeconfig", str(plane.kubeconfig(SCHEDULER))]
-        self.log = log.open("wb")
-        self.process = subprocess.Popen([*command, "--bind", "127.0.0.1:0"], stderr=self.log)
-
-    def said(self) -> str:
-        return Path(self.log.name).read_text()
-
-    def end(self, number: signal.Signals) -> int:
-        self.process.send_signal(number)
-        return self.process.wait(15)
-
-
-@pytest.fixture
-def scheduler(own_plane: ControlPlane, tmp_path: Path) -> Iterator[Running]:
-    running = Running(own_plane, tmp_path / "scheduler.log")
-    yield running
-    running.process.kill()
-    running.process.wait()
-    running.log.close()
-
-
 @pytest.fixture
 def machines(own_plane: ControlPlane) -> ControlPlane:
     nodes = [named("v1", "Node", f"n{i}", status={"allocatable": NODE, "capacity": NODE}) for i in range(2)]
@@ -76,24 +48,25 @@ def machines(own_plane: ControlPlane) -> ControlPlane:
     return own_plane
 
 
-def test_a_job_of_indexed_pods_runs_from_apply_to_complete(machines: ControlPlane, scheduler: Running) -> None:
-    plane = machines
+def test_a_job_of_indexed_pods_runs_from_apply_to_complete(machines: ControlPlane, run: Callable[..., Running]) -> None:
+    plane, scheduler = machines, run()
+    began = len(asked(plane))
     items = [named(OURS, "PodGroup", "train", spec={"minMember": 4}), job("train", 4)]
     done = plane.kubectl("apply", "-f", "-", manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert done.returncode == 0, done.stderr
     done = plane.kubectl("wait", "--for=condition=complete", "job/train", "--timeout=50s")
-    assert done.returncode == 0, done.stderr + scheduler.said()
+    assert done.returncode == 0, done.stderr + scheduler.log.read_text()
     plane.wait_until(lambda: status_of(plane, "podgroups", "default/train").get("phase") == "Completed", 20)
     plane.wait_until(lambda: all(status_of(plane, "quotas", f"q{i}")["phase"] == "QuotaEmpty" for i in range(2)), 20)
     told = plane.kubectl("get", "events", "-o", "jsonpath={range .items[*]}{.reason} {end}").stdout.split()
     assert {"Scheduled", "QuotaBound", "QuotaReleased"} <= set(told)
     wait_for_renewals(plane, 4)  # queues are counted every 5 s
-    before = len(writes(plane))
+    rested = len(asked(plane))
     wait_for_renewals(plane, 4)
-    assert [event["requestURI"] for event in writes(plane)[before:]] == []
-    refused = [event for event in writes(plane) if event["responseStatus"]["code"] >= 400]
+    assert [event["requestURI"] for event in writes(plane, rested)] == []
+    refused = [event for event in writes(plane, began) if event["responseStatus"]["code"] >= 400]
     assert [event["requestURI"] for event in refused] == []
-    assert scheduler.end(signal.SIGTERM) == 0
+    assert scheduler.end() == 0
 
 
 def status_of(plane: ControlPlane, plural: str, name: str) -> Object:
@@ -124,5 +97,5 @@ def wait_for_renewals(plane: ControlPlane, count: int) -> None:
     plane.wait_until(lambda: renewals() >= enough, 30)
 
 
-def writes(plane: ControlPlane) -> list[Object]:
-    return [event for event in asked(plane) if event["objectRef"]["resource"] != "leases"]
+def writes(plane: ControlPlane, since: int) -> list[Object]:
+    return [event for event in asked(plane)[since:] if event["objectRef"]["resource"] != "leases"]

@@ -296,6 +296,14 @@ class Stage:
             while not await condition():  # noqa: ASYNC110  a cluster sets no event
                 await trio.sleep(0.1)
 
+    async def until_true(self, question: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Let time go by until a question that needs no server is answered with yes."""
+
+        async def answer() -> bool:
+            return question()
+
+        await self.until(answer, seconds)
+
     async def until_running(self, *pods: str, seconds: float = 60.0) -> None:
         """Let time go by until all of these run."""
 

@@ -1,8 +1,10 @@
 """A real HTTP server on loopback that does to each request what the test says, well or badly."""
 
 import contextlib
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
 import h11
 import trio
@@ -27,9 +29,9 @@ class Exchange:
         await self._send(h11.Data(data=body))
         await self._send(h11.EndOfMessage())
 
-    async def begin(self, status: int = 200) -> None:
+    async def begin(self, status: int = 200, headers: Mapping[str, str] = {}) -> None:
         """Answer without saying how much will come."""
-        await self._send(h11.Response(status_code=status, headers=[("transfer-encoding", "chunked")]))
+        await self._send(h11.Response(status_code=status, headers=[("transfer-encoding", "chunked"), *headers.items()]))
 
     async def say(self, data: bytes) -> None:
         """Go on."""
@@ -42,6 +44,13 @@ class Exchange:
     async def drop(self) -> None:
         """Close the connection as it stands."""
         await trio.aclose_forcefully(self._stream)
+
+    async def reset(self) -> None:
+        """Break the connection, which is in plain HTTP: the client is told of an error and not of an end."""
+        assert isinstance(self._stream, trio.SocketStream)
+        with contextlib.suppress(OSError, trio.ClosedResourceError):
+            self._stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await self.drop()
 
     async def left(self) -> None:
         """Wait until the client has closed the connection."""
@@ -62,8 +71,8 @@ Handler = Callable[[Exchange], Awaitable[None]]
 async def loopback(handler: Handler, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """Serve with this handler, one call a request; the address is what is yielded."""
 
-    async def connection(socket: trio.SocketStream) -> None:
-        stream = socket if tls is None else trio.SSLStream(socket, tls, server_side=True)
+    async def connection(accepted: trio.SocketStream) -> None:
+        stream = accepted if tls is None else trio.SSLStream(accepted, tls, server_side=True)
         http = h11.Connection(h11.SERVER)
         with contextlib.suppress(trio.BrokenResourceError, trio.ClosedResourceError, h11.ProtocolError):
             while (exchange := await _next(http, stream)) is not None:
