@@ -4,6 +4,8 @@ import json
 import re
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from pathlib import Path
 from signal import SIGTERM, Signals
 from types import TracebackType
@@ -45,6 +47,22 @@ class Running:
         found = _ADDRESS.search(self.log.read_text())
         return found[1] if found else ""
 
+    def ask(self, page: str) -> tuple[int, str]:
+        """What it says of itself: the HTTP status and the text of `/livez`, `/readyz` or `/metrics`."""
+        try:
+            with urllib.request.urlopen(self.address + page, timeout=STOPPING) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, refusal.read().decode()
+
+    def metric(self, name: str, **labels: str) -> float:
+        """The value of a metric; 0 for one that is not there."""
+        inside = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        series = f"{name}{{{inside}}} " if labels else f"{name} "
+        lines = self.ask("/metrics")[1].splitlines()
+        return sum(float(line.removeprefix(series)) for line in lines if line.startswith(series))
+
     def signal(self, number: Signals) -> None:
         """Send it a signal; SIGSTOP pauses it, SIGCONT lets it go on."""
         self._process.send_signal(number)
@@ -53,6 +71,10 @@ class Running:
         """How it ends when it is told to."""
         self.signal(number)
         return self._process.wait(STOPPING)
+
+    def wait(self) -> int:
+        """How it ends by itself."""
+        return self._process.wait()
 
     def said(self, message: str) -> list[dict[str, Any]]:
         """What it has logged under this message, oldest first."""

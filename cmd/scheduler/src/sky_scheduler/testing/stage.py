@@ -253,6 +253,22 @@ class Stage:
                 path = resource.path(namespace, raw["metadata"]["name"], "status")
                 await self.ask("PATCH", path, {"status": raw["status"]})
 
+    async def insist(self, *objects: Object) -> None:
+        """Create objects without a status however the server is: when this returns they are there."""
+        for raw in objects:
+            resource = RESOURCES[raw["kind"]]
+            path = resource.collection(raw["metadata"].get("namespace", "default") if resource.namespaced else "")
+            body = msgspec.json.encode({**_complete(raw), "status": {}})
+            while not await self._is_made(path, body):  # noqa: ASYNC110  a cluster sets no event
+                await trio.sleep(0.2)
+
+    async def _is_made(self, path: str, body: bytes) -> bool:
+        try:
+            response = await self.transport.request("POST", path, body=body)
+        except TransportError:
+            return False
+        return response.status in (201, 409)  # by this request, or by one that had no answer
+
     async def ask(self, method: str, path: str, body: object) -> Object:
         """What the server answers, which must be that all is well."""
         sent = None if body is None else msgspec.json.encode(body)

@@ -62,7 +62,7 @@ class Between:
             await self._go.wait()
             self.held.remove(what)
         try:
-            async with await _Answer.to(exchange, await self._connected()) as answer:
+            async with self._asked(exchange) as answer:
                 self.done.append((what, answer.status))
                 if self.loses(exchange):
                     await exchange.reset()
@@ -81,10 +81,15 @@ class Between:
             await exchange.say(data)
         await exchange.end()
 
-    async def _connected(self) -> trio.abc.Stream:
+    @contextlib.asynccontextmanager
+    async def _asked(self, exchange: Exchange) -> AsyncIterator["_Answer"]:
+        """The server's answer, on a connection of its own."""
         host, port = self._server.hostname or "", self._server.port or 443
-        stream = await trio.open_tcp_stream(host, port)
-        return trio.SSLStream(stream, self._tls, server_hostname=host)
+        stream = trio.SSLStream(await trio.open_tcp_stream(host, port), self._tls, server_hostname=host)
+        try:
+            yield await _Answer.to(exchange, stream)
+        finally:
+            await trio.aclose_forcefully(stream)
 
 
 class _Answer:
@@ -98,7 +103,7 @@ class _Answer:
 
     @classmethod
     async def to(cls, exchange: Exchange, stream: trio.abc.Stream) -> "_Answer":
-        """To this request, on a connection of its own."""
+        """To this request."""
         http = h11.Connection(h11.CLIENT)
         length = {"content-length": str(len(exchange.body))} if exchange.body else {}
         fields = {**exchange.headers, **length, "connection": "close"}
@@ -114,12 +119,6 @@ class _Answer:
         """Some more of the body; nothing at its end."""
         event = await _next(self._http, self._stream)
         return bytes(event.data) if isinstance(event, h11.Data) else b""
-
-    async def __aenter__(self) -> "_Answer":
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await trio.aclose_forcefully(self._stream)
 
 
 @contextlib.asynccontextmanager

@@ -12,8 +12,9 @@ from sky_sandbox.api.storage import Change, Key, Storage, Stored
 from sky_sandbox.views.forms import Form
 
 BOOKMARKS: Final = Duration(60 * SECOND)
-"""How often a watch is told which version its kind is at, if the server knows that to be past the one that it began at.
-It knows so when something has happened to the kind, or a list of anything was asked for: see `Storage.told`."""
+"""How often a watch is told which version its kind is at, if that is known to be past the one that it began at:
+something has happened to the kind, or a list of anything was asked for (`Storage.told`), or a minute later. So a watch
+where nothing happens may be silent for two minutes, as is at times seen on a real server."""
 
 BEFORE_END: Final = Duration(2 * SECOND)
 """How long before its end it is told last."""
@@ -54,7 +55,7 @@ class Watch:
         self._storage = storage
         self._plan = plan
         self._ends = self._table.ends
-        self._version = plan.start
+        self._version = self._known = plan.start
         self._until = Instant(now + plan.lasting)
         self._bookmark_at = self._next_bookmark(now)
         self._first = True
@@ -83,8 +84,10 @@ class Watch:
         self._version = max(self._version, self._storage.version)
         over = now >= self._until
         if now >= self._bookmark_at and not over:
-            if self._plan.bookmarks and self._known > self._plan.start:
-                lines.append(self._bookmark(self._known))
+            known = max(self._known, self._table.last, self._storage.told)
+            if self._plan.bookmarks and known > self._plan.start:
+                lines.append(self._bookmark(known))
+            self._known = self._storage.version
             self._bookmark_at = self._next_bookmark(now)
         if over or self._ends != self._table.ends:
             self.close()
@@ -119,11 +122,6 @@ class Watch:
         if plan.announce:
             lines.append(self._bookmark(plan.start, annotations={INITIAL_EVENTS_END: "true"}))
         return lines
-
-    @property
-    def _known(self) -> int:
-        """The version at which the server knows the kind to be."""
-        return max(self._table.last, self._storage.told)
 
     def _bookmark(self, version: int, **more: Any) -> bytes:
         return _line("BOOKMARK", self._plan.form.bookmark({"resourceVersion": str(version), **more}))
