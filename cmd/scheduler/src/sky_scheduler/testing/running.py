@@ -49,12 +49,7 @@ class Running:
 
     def ask(self, page: str) -> tuple[int, str]:
         """What it says of itself: the HTTP status and the text of `/livez`, `/readyz` or `/metrics`."""
-        try:
-            with urllib.request.urlopen(self.address + page, timeout=STOPPING) as answer:
-                return answer.status, answer.read().decode()
-        except urllib.error.HTTPError as refusal:
-            with refusal:
-                return refusal.code, refusal.read().decode()
+        return ask(self.address + page)
 
     def metric(self, name: str, **labels: str) -> float:
         """The value of a metric; 0 for one that is not there."""
@@ -80,3 +75,13 @@ class Running:
         """What it has logged under this message, oldest first."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
         return [line for line in lines if line["msg"] == message]
+
+
+def ask(url: str) -> tuple[int, str]:
+    """The HTTP status and the text of a page."""
+    try:
+        with urllib.request.urlopen(url, timeout=STOPPING) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, refusal.read().decode()
