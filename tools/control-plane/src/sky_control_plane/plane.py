@@ -7,6 +7,7 @@ import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from sky_control_plane.binaries import Binaries, NotAtHandError
 from sky_control_plane.commands import CLIENTS, MASTERS, PROGRAMS, User, command, layout, write_files
-from sky_control_plane.server import Server
+from sky_control_plane.server import Server, ServerError
 
 ADMIN: Final = User("admin", (MASTERS,))
 PATIENCE: Final = 60.0
@@ -28,7 +29,7 @@ def service_account(namespace: str, name: str) -> User:
 
 
 class Answer(NamedTuple):
-    """What the API server answered: the HTTP status, and the body where it is JSON."""
+    """What the API server answered: the HTTP status, and the body, which is a text where it is not JSON."""
 
     status: int
     body: Any
@@ -75,6 +76,8 @@ class ControlPlane:
         self.url = self._at.url
         self.etcd_url = self._at.etcd_url
         self.certificate = self._at.certificate
+        self._audited = 0
+        self._events: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
         """Start everything.
@@ -109,9 +112,14 @@ class ControlPlane:
         """Wait until the API server serves, after it was started again.
 
         Raises:
-            ServerError: It doesn't.
+            ServerError: It doesn't; with what it lacks, as far as it says so.
         """
-        self.wait_until(lambda: self.serves("/readyz"))
+        try:
+            self.wait_until(lambda: self.serves("/readyz"))
+        except ServerError as error:
+            with suppress(OSError, HTTPException):
+                error.add_note(str(self.request("GET", "/readyz?verbose").body))
+            raise
 
     def wait_until(self, question: Callable[[], bool], patience: float = PATIENCE) -> None:
         """Wait until a question is answered with yes; asked twenty times a second.
@@ -169,10 +177,10 @@ class ControlPlane:
         trusted = ssl.create_default_context(cafile=str(self.certificate))
         try:
             with urllib.request.urlopen(asked, context=trusted, timeout=PATIENCE) as answer:  # noqa: S310
-                return Answer(answer.status, _parsed(answer.read()))
+                return Answer(answer.status, _read(answer.read()))
         except urllib.error.HTTPError as refusal:
             with refusal:
-                return Answer(refusal.code, _parsed(refusal.read()))
+                return Answer(refusal.code, _read(refusal.read()))
 
     def serves(self, path: str) -> bool:
         """Whether a GET is answered with 200."""
@@ -184,7 +192,13 @@ class ControlPlane:
     def audit(self) -> list[dict[str, Any]]:
         """The requests so far, oldest first, as audit events; without the one that a server was killed at."""
         log = self._at.folder / "audit.log"
-        return [event for line in _lines(log) if (event := _parsed(line)) is not None]
+        if log.exists():
+            with log.open("rb") as file:
+                file.seek(self._audited)
+                whole, newline, _ = file.read().rpartition(b"\n")
+            self._audited += len(whole + newline)
+            self._events += [event for line in whole.splitlines() if (event := _parsed(line)) is not None]
+        return list(self._events)
 
     def compact(self) -> None:
         """Let etcd forget everything but what is there now: who asks for what was is answered with 410.
@@ -214,8 +228,9 @@ class ControlPlane:
         return self.serves(DEFAULT_ACCOUNT)
 
 
-def _lines(log: Path) -> list[bytes]:
-    return log.read_bytes().splitlines() if log.exists() else []
+def _read(body: bytes) -> Any:
+    found = _parsed(body)
+    return body.decode(errors="replace") if found is None else found
 
 
 def _parsed(body: bytes) -> Any:

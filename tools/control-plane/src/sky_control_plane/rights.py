@@ -30,7 +30,7 @@ def used(events: Iterable[Mapping[str, Any]], user: str, agent: str) -> set[Righ
     return {
         _right(event)
         for event in events
-        if event["user"]["username"] == user
+        if event["user"].get("username") == user  # nobody, of whom who is not known
         and "impersonatedUser" not in event
         and event.get("userAgent", "").startswith(agent)
     }
