@@ -44,11 +44,12 @@ async def test_f11_f12_answers_that_are_lost_are_looked_up_and_nothing_is_done_t
     running = run(by=way)
     await stage.apply(queue("default"), node("n0"), quota("q0", ALL), bare("w", ALL))
     await stage.until_running("w")
+    looked = {f"GET {PODS.path('default', 'w')}", f"GET {QUOTAS.path('', 'q0')}"}
+    await stage.until_true(lambda: looked <= {what for what, _ in between.done})
     bound, written = PODS.path("default", "w", "binding"), QUOTAS.path("", "q0", "status")
+    await stage.until_true(lambda: running.metric("sky_decisions_total", kind="BindTask", result="ok") == 1)
     assert [status for what, status in between.done if what == f"POST {bound}"] == [201]
     assert [status for what, status in between.done if what == f"PUT {written}"] == [200]
-    assert {f"GET {PODS.path('default', 'w')}", f"GET {QUOTAS.path('', 'q0')}"} <= {what for what, _ in between.done}
-    assert running.metric("sky_decisions_total", kind="BindTask", result="ok") == 1
     await stage.check()
 
 

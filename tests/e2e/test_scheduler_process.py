@@ -81,7 +81,7 @@ def asked(plane: ControlPlane) -> list[Object]:
     return [
         event
         for event in plane.audit()
-        if event["user"]["username"] == SCHEDULER
+        if event["user"].get("username") == SCHEDULER
         and event["verb"] not in ("get", "list", "watch")
         and event["stage"] == "ResponseComplete"
     ]
