@@ -34,6 +34,7 @@ LEFT_BEHIND = (
     "/apis/events.k8s.io/v1/namespaces/default/events",
     "/api/v1/nodes",
 )
+collect_ignore = [] if FOLDER.exists() else ["test_cases_on_a_control_plane.py"]
 Files = set[Path]
 RUN: pytest.StashKey[tuple[Files, Files]] = pytest.StashKey()
 
@@ -58,9 +59,8 @@ def is_whole(pytestconfig: pytest.Config) -> bool:
     """Whether every test here is run; as far as one can see: those that are named one by one count for their file."""
     run, left_out = pytestconfig.stash[RUN]
     named = any("::" in argument for argument in pytestconfig.args)
-    return not named and set(Path(__file__).parent.glob("test_*.py")) <= run - left_out
-
-collect_ignore = [] if FOLDER.exists() else ["test_cases_on_a_control_plane.py"]
+    every = {path for path in Path(__file__).parent.glob("test_*.py") if path.name not in collect_ignore}
+    return not named and every <= run - left_out
 
 
 @contextmanager
@@ -105,9 +105,12 @@ def work_plane(
 
 
 @pytest.fixture(scope="module")
-def module_plane(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+def module_plane(
+    binaries: Binaries, tmp_path_factory: pytest.TempPathFactory, planes: list[ControlPlane]
+) -> Iterator[ControlPlane]:
     """For tests that empty the cluster again and again."""
     with furnished(binaries, tmp_path_factory.mktemp("plane")) as started:
+        planes.append(started)
         yield started
 
 
