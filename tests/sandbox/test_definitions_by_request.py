@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from sky_core.api.instants import instant
+from sky_sandbox.state import load
 from sky_sandbox.testing import Caller, named
 from sky_shell.transport import MERGE_PATCH, STRATEGIC_PATCH
 
@@ -183,3 +184,13 @@ def test_a_definition_that_is_wrong_or_too_much_is_refused(caller: Caller, defin
     twice = {**queues, "spec": {**queues["spec"], "versions": queues["spec"]["versions"] * 2}}
     assert caller.post(DEFINITIONS, twice).status == 501
     assert caller.post(DEFINITIONS, {**queues, "spec": {"scope": "Cluster"}}).status == 422
+
+
+def test_what_was_malformed_before_a_write_and_is_left_so_is_let_be(sky: Caller) -> None:
+    load(sky.server, [{**quota(request={"cpu": "-1"}), "status": {"phase": "QuotaEmpty"}}], sky.now)
+    assert write_status(sky, epoch=1) == 200
+    assert sky.patch(f"{QUOTAS}/q", {"metadata": {"labels": {"a": "b"}}}, MERGE_PATCH).status == 200
+    assert sky.patch(f"{QUOTAS}/q", {"spec": {"queueName": "other"}}, MERGE_PATCH).status == 200
+    refused = sky.patch(f"{QUOTAS}/q", {"spec": {"request": {"cpu": "-2"}}}, MERGE_PATCH)
+    assert [cause["field"] for cause in refused.body["details"]["causes"]] == ["spec.request.cpu"]
+    assert write_status(sky, phase="Lost") == 422

@@ -7,7 +7,7 @@ from sky_sandbox.api.refusals import Cause, invalid
 from sky_sandbox.objects.case import Case, Object
 from sky_sandbox.objects.rules import TRANSITIONS
 from sky_sandbox.objects.schema_fields import filled, pruned
-from sky_sandbox.objects.schemas import BLOCKING, ROOT, broken_rules, faults, has_rules
+from sky_sandbox.objects.schemas import ABSENT, BLOCKING, ROOT, broken_rules, faults, has_rules
 
 
 def admit(raw: dict[str, Any], case: Case) -> Object:
@@ -35,11 +35,11 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
 
 def _faults(full: dict[str, Any], case: Case) -> Iterator[Cause]:
     """What is wrong with an object; its rules are asked only where it is at least of the right form."""
-    schema = case.kind.schema
-    found = list(faults(full, schema))
+    schema, before = case.kind.schema, ABSENT if case.old is None else case.old
+    found = list(faults(full, schema, before=before))
     yield from found
     if all(cause.type not in BLOCKING for cause in found):
-        yield from broken_rules(full, schema)
+        yield from broken_rules(full, schema, before=before)
         yield from _broken_transitions(full, case)
     elif has_rules(schema):
         yield Cause(ROOT, "Invalid value: some validation rules were not checked because the object was invalid")

@@ -26,12 +26,15 @@ BLOCKING: Final = frozenset(
 ROOT: Final = "<nil>"
 """Where Kubernetes says that something is wrong with an object as a whole."""
 
+ABSENT: Final = object()
+"""In the place of a value that there is none of; equal to no other."""
+
 _RULES: Final = "x-kubernetes-validations"
 
 
-def faults(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
-    """What is wrong with a value, but for its rules."""
-    if value is None and schema.get("nullable"):
+def faults(value: Any, schema: Schema, at: str = "", before: Any = ABSENT) -> Iterator[Cause]:
+    """What is wrong with a value, but for its rules. What was the same `before` is let be (CRDValidationRatcheting)."""
+    if (value is None and schema.get("nullable")) or value == before:
         return
     if not _is_of_type(value, schema):
         kind = "integer,string" if schema.get(INT_OR_STRING) else schema["type"]
@@ -43,7 +46,7 @@ def faults(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
         if word in schema and (wrong := check(value, schema[word])):
             yield Cause(at, f"Invalid value: {_text(value)}: {at} in body {wrong}", _TYPE_OF.get(word, INVALID))
     yield from _combined(value, schema, at)
-    yield from _inside(value, schema, at)
+    yield from _inside(value, schema, at, before)
 
 
 def mistyped(value: Any, schema: Schema, at: str = "") -> Iterator[str]:
@@ -60,15 +63,17 @@ def mistyped(value: Any, schema: Schema, at: str = "") -> Iterator[str]:
             yield from mistyped(inner, schema.get("items", {}), f"{at}[{index}]")
 
 
-def broken_rules(value: Any, schema: Schema, at: str = "") -> Iterator[Cause]:
-    """The rules that a value is not as they want it."""
+def broken_rules(value: Any, schema: Schema, at: str = "", before: Any = ABSENT) -> Iterator[Cause]:
+    """The rules that a value is not as they want it; those are let be that a value broke `before`."""
+    if value == before:
+        return
     for rule in schema.get(_RULES, ()):
         if rule["rule"] in RULES and not RULES[rule["rule"]](value):
             yield Cause(at, f"Invalid value: {rule.get('message', 'failed rule: ' + rule['rule'])}")
     if isinstance(value, dict):
         for name, inner in value.items():
             if own := field(schema, name):
-                yield from broken_rules(inner, own, f"{at}.{name}" if at else name)
+                yield from broken_rules(inner, own, f"{at}.{name}" if at else name, _part(before, name))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from broken_rules(inner, schema.get("items", {}), f"{at}[{index}]")
@@ -87,18 +92,23 @@ def _combined(value: Any, schema: Schema, at: str) -> Iterator[Cause]:
         yield Cause(at, f"Invalid value: {_text(value)}: {at} in body must validate at least one schema (anyOf)")
 
 
-def _inside(value: Any, schema: Schema, at: str) -> Iterator[Cause]:
+def _inside(value: Any, schema: Schema, at: str, before: Any) -> Iterator[Cause]:
+    """Of lists it is not asked which item is which of those before."""
     if isinstance(value, dict):
         for name in schema.get("required", ()):
             if name not in value:
                 yield Cause(f"{at}.{name}" if at else name, "Required value", "FieldValueRequired")
         for name, inner in value.items():
             if own := field(schema, name):
-                yield from faults(inner, own, f"{at}.{name}" if at else name)
+                yield from faults(inner, own, f"{at}.{name}" if at else name, _part(before, name))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
             yield from faults(inner, schema.get("items", {}), f"{at}[{index}]")
         yield from _twice(value, schema, at)
+
+
+def _part(before: Any, name: str) -> Any:
+    return before.get(name, ABSENT) if isinstance(before, Mapping) else ABSENT
 
 
 def _twice(value: list[Any], schema: Schema, at: str) -> Iterator[Cause]:
