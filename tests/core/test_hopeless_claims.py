@@ -100,3 +100,11 @@ def test_a_simulation_ends_in_which_an_extra_waits_for_room_that_spot_pods_fill(
     )
     assert tale.codes("a") == {"InsufficientIdle"}
     assert tale.cycles < 20
+
+
+def test_who_fits_on_no_node_is_told_the_limit_and_not_what_is_left() -> None:
+    small = [quota("q-small", cards(2)), pod("small", cards(2))]
+    tale = tell(node("n0"), quota("q-huge", {**cards(16), "cpu": "8"}), pod("huge", {**cards(16), "cpu": "8"}), *small)
+    (said,) = (one for one in tale.told["jobs"]["default/huge"]["reasons"] if one["code"] == "NeverFits")
+    assert (said["needed"], said["available"]) == (cards(16), cards(8))
+    assert said["examples"] == ["n0: nvidia.com/gpu=8 of nvidia.com/gpu=16"]

@@ -87,15 +87,23 @@ class Reason(msgspec.Struct, frozen=True, gc=False):
     """One refusal, by one object, with its numbers.
 
     `needed` and `available` are amounts of what was short, where something was. `detail` says what no number can
-    (a label, a taint, a mount). `never`: the object could not hold it even when empty; it turns the two
-    Insufficient codes into NeverFits when it is so for all that refused.
+    (a label, a taint, a mount). `never`: why the object could not hold it even when empty, if it could not; it takes
+    the place of the two Insufficient codes when it is so for all that refused.
     """
 
     code: Code
     needed: Resources = NOTHING
     available: Resources = NOTHING
     detail: str = ""
-    never: bool = False
+    never: "Reason | None" = None
+
+
+def never_fits(needed: Resources, whole: Resources) -> Reason | None:
+    """The refusal of an object that has too little of something even when it is empty; None: it has enough."""
+    if needed.fits_in(whole):
+        return None
+    lacking = needed.shortfall(whole).units
+    return Reason(Code.NEVER_FITS, needed=needed.only(lacking), available=whole.only(lacking))
 
 
 class Finding(msgspec.Struct, frozen=True, gc=False):

@@ -3,8 +3,6 @@
 from collections.abc import Iterable
 from typing import Final
 
-from msgspec.structs import replace
-
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.resources import NOTHING, Resources
 
@@ -22,8 +20,7 @@ class Tally:
         """Nothing counted."""
         self._findings: dict[Code, Finding] = {}
         self._short_only = 0
-        self._never = 0
-        self._limits: list[str] = []
+        self._never: Finding | None = None
 
     def __bool__(self) -> bool:
         """Whether anything refused."""
@@ -34,9 +31,9 @@ class Tally:
         reasons = tuple(reasons)
         if reasons and all(reason.code in _SHORT for reason in reasons):
             self._short_only += 1
-            if any(reason.never for reason in reasons):
-                self._never += 1
-                self._limits.append(_example(name, next(r for r in reasons if r.never)))
+            never = next((reason.never for reason in reasons if reason.never is not None), None)
+            if never is not None:
+                self._never = _counted(self._never, name, never)
         for code in dict.fromkeys(reason.code for reason in reasons):
             self._count(name, next(reason for reason in reasons if reason.code is code))
 
@@ -50,22 +47,22 @@ class Tally:
         Where no node that passes the rest could hold it even when empty, NeverFits stands for the Insufficient codes.
         """
         found = self._findings
-        if self._short_only and self._never == self._short_only:
-            short = [finding for code, finding in found.items() if code in _SHORT]
+        if self._never is not None and self._never.count == self._short_only:
             found = {code: finding for code, finding in found.items() if code not in _SHORT}
-            examples = tuple(self._limits[:EXAMPLES])
-            found[Code.NEVER_FITS] = replace(short[0], code=Code.NEVER_FITS, count=self._never, examples=examples)
+            found[Code.NEVER_FITS] = self._never
         return tuple(sorted(found.values(), key=lambda finding: _ORDER[finding.code]))
 
     def _count(self, name: str, reason: Reason) -> None:
-        old = self._findings.get(reason.code)
-        example = _example(name, reason)
-        if old is None:
-            self._findings[reason.code] = Finding(reason.code, 1, reason.needed, reason.available, (example,))
-            return
-        examples = old.examples if len(old.examples) >= EXAMPLES else (*old.examples, example)
-        available = _most(old.available, reason.available)
-        self._findings[reason.code] = Finding(reason.code, old.count + 1, old.needed, available, examples)
+        self._findings[reason.code] = _counted(self._findings.get(reason.code), name, reason)
+
+
+def _counted(old: Finding | None, name: str, reason: Reason) -> Finding:
+    example = _example(name, reason)
+    if old is None:
+        return Finding(reason.code, 1, reason.needed, reason.available, (example,))
+    examples = old.examples if len(old.examples) >= EXAMPLES else (*old.examples, example)
+    available = _most(old.available, reason.available)
+    return Finding(reason.code, old.count + 1, old.needed, available, examples)
 
 
 def _most(one: Resources, other: Resources) -> Resources:

@@ -115,13 +115,13 @@ def test_a_refusal_for_room_says_what_was_short_of_what() -> None:
         world(node("n0"), quota("q", node="n0"), task("p", quota="q", request=gpus(4)), spot_task("s", 6, node="n0"))
     )
     assert refusal is not None
-    assert (refusal.needed, refusal.available, refusal.never) == (gpus(4), gpus(2), False)
+    assert (refusal.needed, refusal.available, refusal.never) == (gpus(4), gpus(2), None)
 
 
 def test_what_the_empty_node_could_not_hold_never_fits() -> None:
     refusal = hop3(world(node("n0"), quota("q", node="n0"), task("p", quota="q", request=gpus(9))))
     assert refusal is not None
-    assert refusal.never
+    assert refusal.never == Reason(Code.NEVER_FITS, gpus(9), gpus(8))
 
 
 @pytest.mark.parametrize(("frees", "expected"), [(0, Code.INSUFFICIENT_IDLE), (1, Code.INSUFFICIENT_IDLE), (2, None)])

@@ -9,7 +9,7 @@ from sky_core.kubernetes import node_affinity, pod_affinity, spread
 from sky_core.kubernetes.comers import Comers, comers, crowded, unfit
 from sky_core.model import Node, NodeName, Quota, Task
 from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin, Sieve
-from sky_core.reasons import Code, Reason
+from sky_core.reasons import Code, Reason, never_fits
 from sky_core.resources import NOTHING, Resources
 from sky_core.room import awaited, may_evict
 
@@ -99,7 +99,7 @@ def _short(load: Resources, room: Resources, allocatable: Resources) -> Reason |
         Code.INSUFFICIENT_IDLE,
         needed=load.only(lacking),
         available=room.only(lacking),
-        never=not load.fits_in(allocatable),
+        never=never_fits(load, allocatable),
     )
 
 

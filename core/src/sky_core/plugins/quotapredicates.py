@@ -3,7 +3,7 @@
 from sky_core.kubernetes import node_affinity, taints
 from sky_core.model import Node, Quota, Task
 from sky_core.plugin import QN, TQ, Context, Functions, Parcel, Plugin, Sieve
-from sky_core.reasons import Code, Reason
+from sky_core.reasons import Code, Reason, never_fits
 from sky_core.resources import NOTHING
 from sky_core.selectors import Operator, Selector
 
@@ -49,7 +49,7 @@ def open_session(context: Context, _: None) -> Functions:
             Code.WAITING_FOR_RELEASE if waits else Code.INSUFFICIENT_QUOTA_IDLE,
             needed=needed.only(lacking),
             available=idle.only(lacking),
-            never=not needed.fits_in(book.allocatable),
+            never=never_fits(needed, book.allocatable),
         )
 
     return Functions(tq=TQ(predicate=quota_for_task), qn=QN(select=labels, predicate=node_for_quota, sieve=_sieve))
