@@ -37,6 +37,17 @@ def job(name: str, count: int) -> Object:
     return named("batch/v1", "Job", name, spec=spec)
 
 
+def hopeless(name: str, count: int) -> list[Object]:
+    """A gang that asks for more machines than there are."""
+    spec = job(name, count)["spec"]["template"]["spec"]
+    asks = {"requests": {GPU: "8"}, "limits": {GPU: "8"}}
+    spec = {**spec, "containers": [{"name": "main", "image": "image", "resources": asks}]}
+    pods = [named("v1", "Pod", f"{name}-{i}", spec=spec) for i in range(count)]
+    for pod in pods:
+        pod["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": name}
+    return [named(OURS, "PodGroup", name, spec={"minMember": count}), *pods]
+
+
 @pytest.fixture
 def machines(own_plane: ControlPlane) -> ControlPlane:
     nodes = [named("v1", "Node", f"n{i}", status={"allocatable": NODE, "capacity": NODE}) for i in range(2)]
@@ -51,7 +62,7 @@ def machines(own_plane: ControlPlane) -> ControlPlane:
 def test_a_job_of_indexed_pods_runs_from_apply_to_complete(machines: ControlPlane, run: Callable[..., Running]) -> None:
     plane, scheduler = machines, run()
     began = len(asked(plane))
-    items = [named(OURS, "PodGroup", "train", spec={"minMember": 4}), job("train", 4)]
+    items = [named(OURS, "PodGroup", "train", spec={"minMember": 4}), job("train", 4), *hopeless("late", 3)]
     done = plane.kubectl("apply", "-f", "-", manifest=json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
     assert done.returncode == 0, done.stderr
     done = plane.kubectl("wait", "--for=condition=complete", "job/train", "--timeout=50s")
@@ -60,6 +71,7 @@ def test_a_job_of_indexed_pods_runs_from_apply_to_complete(machines: ControlPlan
     plane.wait_until(lambda: all(status_of(plane, "quotas", f"q{i}")["phase"] == "QuotaEmpty" for i in range(2)), 20)
     told = plane.kubectl("get", "events", "-o", "jsonpath={range .items[*]}{.reason} {end}").stdout.split()
     assert {"Scheduled", "QuotaBound", "QuotaReleased"} <= set(told)
+    plane.wait_until(lambda: status_of(plane, "podgroups", "default/late").get("phase") == "Inqueue", 20)
     wait_for_renewals(plane, 4)  # queues are counted every 5 s
     rested = len(asked(plane))
     wait_for_renewals(plane, 4)
