@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
-from skyctl.bench import listing
+from skyctl.bench import client, listing
 from skyctl.bench.churn import churn
 from skyctl.bench.clusters import CPU, MACHINE, PLAIN_CARD, PLAIN_MACHINE, ZONED
 from skyctl.bench.samples import after_a_change, against_naive, cold, discard, growth, warm
@@ -37,6 +37,12 @@ GOALS: Final[Mapping[str, Workload]] = {
     "churn-p99": Workload("95 % full, gangs come and go: 99th percentile of 200 cycles", churn, at_most(1)),
     "decode-50000": Workload("first list of 50,000 pods, from bytes to rows", listing.decode, at_most(500)),
     "decode-50000-memory": Workload("the same: peak of a process", listing.memory, at_most(250), unit="MiB"),
+    "client-writes": Workload(
+        "Bindings that the client sends for each second of a core, to a server that only answers",
+        client.writes,
+        at_least(4_000),
+        unit="writes/s",
+    ),
     "naive": Workload(
         "500 nodes, 64 one-card tasks in gangs of 16: how many times longer the naive pipeline takes",
         against_naive(gangs(4, 16, on=500)),
