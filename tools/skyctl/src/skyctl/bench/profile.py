@@ -2,6 +2,7 @@
 
 import cProfile
 import pstats
+import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -39,7 +40,7 @@ def profile(name: str, *, scale: float = 1.0, rows: int = 25) -> int:
     if rows < 1:
         raise UsageError(f"--rows {rows}: expected 1 or more")
     samples = WORKLOADS[found[0]].samples(scaled(scale))
-    profiler = cProfile.Profile()
+    profiler = cProfile.Profile(time.thread_time)
     with progress() as say:
         say(f"{found[0]}: once to get warm")
         next(samples)
