@@ -155,6 +155,7 @@ PAGES: Final[Mapping[str, str]] = {
     "sandbox": _SANDBOX,
     "bench": _BENCH,
     "bench cluster": _CLUSTER,
+    "bench cluster profile": _CLUSTER,
     "bench quality": _QUALITY,
     "bench profile": _PROFILE,
     "replay": _REPLAY,
