@@ -39,9 +39,10 @@ class Play:
     """A scheduler on grounds, with somebody who directs."""
 
     def __init__(self, grounds: Grounds, configured: Configured, cycles: int) -> None:
-        """Nothing has happened yet; `cycles` is how many there may be."""
+        """Nothing has happened yet; `cycles` is how many there may be, more of them where the period is shorter."""
         settings = configured.policy.settings
         if grounds.period is not None:
+            cycles *= max(settings.period // grounds.period, 1)
             settings = msgspec.structs.replace(settings, period=grounds.period)
         policy = msgspec.structs.replace(configured.policy, settings=settings)
         self._grounds = grounds
