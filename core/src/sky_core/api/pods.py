@@ -16,6 +16,7 @@ from sky_core.api.priorities import Priority
 from sky_core.api.ranks import Position, position
 from sky_core.api.wire import core
 from sky_core.model import SECOND, Duration, JobId, NodeName, QueueName, QuotaName, Shape, Task, TaskId
+from sky_core.selectors import Labels
 from sky_core.settings import Settings
 from sky_core.states import FINISHED, TaskState, observed
 
@@ -23,6 +24,8 @@ ReadShape = Callable[..., Shape]
 """As `shapes.read`."""
 
 _SYSTEM: Final = "system-"
+_PHASES: Final = {phase: phase for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown")}
+"""So that one text serves for all pods."""
 _GRACE_MAX: Final = 2**31
 
 
@@ -51,8 +54,14 @@ class PodReading(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return replace(self, task=replace(self.task, shape=shape))
 
 
-def read(key: Key, raw: Mapping[str, Any] | core.Pod, settings: Settings, shape: ReadShape = shapes.read) -> PodReading:
-    """A pod, whose shape is read by `shape`.
+def read(
+    key: Key,
+    raw: Mapping[str, Any] | core.Pod,
+    settings: Settings,
+    shape: ReadShape = shapes.read,
+    shared: Callable[[Labels], Labels] = lambda labels: labels,
+) -> PodReading:
+    """A pod, whose shape is read by `shape`, and its labels replaced by equal ones that are `shared`.
 
     Raises:
         Invalid: It is malformed.
@@ -71,7 +80,7 @@ def read(key: Key, raw: Mapping[str, Any] | core.Pod, settings: Settings, shape:
             name=name,
             job=job_of(key, group) if ours else None,
             shape=shape(key, pod, settings, ours=ours),
-            labels=meta.labels,
+            labels=shared(meta.labels),
             created=created,
             state=TaskState.PENDING,
             rank=stands.rank,
@@ -85,7 +94,7 @@ def read(key: Key, raw: Mapping[str, Any] | core.Pod, settings: Settings, shape:
             started=instant_at("status.startTime", pod.status.start_time) if pod.status.start_time else None,
             grace=Duration(min(max(spec.termination_grace_period_seconds, 0), _GRACE_MAX) * SECOND),
         ),
-        phase=pod.status.phase,
+        phase=_PHASES.get(pod.status.phase, pod.status.phase),
         deleting=bool(meta.deletion_timestamp),
         volumes=_claims(name, spec) if ours else (),
         priority=spec.priority,

@@ -16,7 +16,7 @@ from sky_core.constraints import NodeAffinity, NodeTerm
 from sky_core.model import Pool, Shape
 from sky_core.quantity import shown
 from sky_core.resources import Resources
-from sky_core.selectors import EVERYTHING, equals
+from sky_core.selectors import EVERYTHING, Labels, equals
 from sky_core.settings import Settings
 
 _NO_NODE_AFFINITY: Final = NodeAffinity()
@@ -78,6 +78,7 @@ class ShapeReader:
         self._one = one
         self._asked: object = None
         self._shape: Shape | None = None
+        self._labels: Labels = {}
 
     def read(self, key: Key, pod: core.Pod, settings: Settings, *, ours: bool) -> Shape:
         """As `read`, with these settings always."""
@@ -86,6 +87,12 @@ class ShapeReader:
             self._shape = self._one(read(key, pod, settings, ours=ours))
             self._asked = asked
         return self._shape
+
+    def labels(self, found: Labels) -> Labels:
+        """These labels, or the last ones where they are equal: most of a pod's memory is theirs."""
+        if found != self._labels:
+            self._labels = found
+        return self._labels
 
     def forget(self) -> None:
         """Keep nothing in mind."""

@@ -105,7 +105,7 @@ class Store:
             return None
         try:
             pod = _pod(raw)
-            found = pods.read(key, pod, self._settings, self._reader.read)
+            found = pods.read(key, pod, self._settings, self._reader.read, self._reader.labels)
         except (msgspec.DecodeError, UnicodeError, RecursionError, Invalid):
             return None
         if (pod.metadata.namespace, pod.metadata.name) != key[1:]:
