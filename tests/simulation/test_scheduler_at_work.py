@@ -77,6 +77,15 @@ async def test_quotas_are_written_before_their_pods_are_bound(stage: Stage, auto
     assert set(decided[2:]) == {"POST pods/w-0/binding", "POST pods/w-1/binding"}
 
 
+async def test_who_can_start_is_bound_before_others_quotas_are_written(stage: Stage, autojump_clock: MockClock) -> None:
+    names = [f"w-{i}" for i in range(40)]
+    await stage.apply(*machines(40), *(pod(name, ALL) for name in names))
+    stage.scheduler()
+    await stage.until_running(*names)
+    decided = ["binding" in sent.path for sent in stage.sent if "quotas" in sent.path or "binding" in sent.path]
+    assert decided.index(True) < len(names) - 1
+
+
 async def test_an_idle_cluster_is_written_nothing_but_leases(stage: Stage, autojump_clock: MockClock) -> None:
     stage.scheduler()
     await stage.apply(*machines(), *gang(), *gang("late", 3), job_queue("jq"), budget("b", {"a": "b"}))
