@@ -82,8 +82,9 @@ async def test_who_can_start_is_bound_before_others_quotas_are_written(stage: St
     await stage.apply(*machines(40), *(pod(name, ALL) for name in names))
     stage.scheduler()
     await stage.until_running(*names)
-    decided = ["binding" in sent.path for sent in stage.sent if "quotas" in sent.path or "binding" in sent.path]
-    assert decided.index(True) < len(names) - 1
+    bound = ["binding" in sent.path for sent in stage.sent if "quotas" in sent.path or "binding" in sent.path]
+    before_the_last_quota = bound[: len(bound) - bound[::-1].index(False)]
+    assert sum(before_the_last_quota) >= len(names) // 2
 
 
 async def test_an_idle_cluster_is_written_nothing_but_leases(stage: Stage, autojump_clock: MockClock) -> None:
