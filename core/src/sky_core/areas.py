@@ -25,14 +25,17 @@ Place = TypeVar("Place")
 
 def candidates(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> Iterator[Terms]:
     """The terms to try for these tasks of a gang that needs one kind of card, in order of preference."""
-    for spec in _specs(session, job, tasks, terms):
+    probes = _probes(session, job, tasks)
+    for spec in _specs(session, job, tasks, terms, probes):
+        if not _may_hold(session, tasks, spec, terms, probes):
+            continue
         inside = replace(
             terms, area=Area(spec), homes=homes_in(session, terms.homes, Area(spec)), must_place=True, moves=True
         )
         if not job.topology.on:
             yield inside
             continue
-        for zone in _zones(session, job, tasks, spec, inside):
+        for zone in _zones(session, job, tasks, inside, probes):
             area = Area(spec, zone.id)
             yield replace(inside, area=area, homes=homes_in(session, inside.homes, area))
         if job.topology.required:
@@ -48,13 +51,19 @@ def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | 
     A strict job takes no other node; others may, after those between.
     """
     world = session.world
+    ranked = any(world.tasks[id_].shape.rdma for id_ in job.tasks)
+
+    @lru_cache(maxsize=1)
+    def between(rank: tuple[object, ...], _changes: int) -> tuple[Key | None, Key | None]:
+        placed = [(other.rank, world.nodes[node].order) for other, node in homes(world, job, zoned=True)]
+        low = max((at for other, at in placed if other < rank), default=None)
+        high = min((at for other, at in placed if other > rank), default=None)
+        return low, high
 
     def bounds(task: Task, name: NodeName) -> Key | None:
-        if not in_group(world, job, task):
+        if ranked and not task.shape.rdma:
             return ()
-        placed = [(other.rank, world.nodes[node].order) for other, node in homes(world, job, zoned=True)]
-        low = max((at for rank, at in placed if rank < task.rank), default=None)
-        high = min((at for rank, at in placed if rank > task.rank), default=None)
+        low, high = between(task.rank, len(world.changed))
         at = world.nodes[name].order
         outside = (low is not None and at < low) or (high is not None and at > high)
         return None if outside and job.topology.strict else (outside, at)
@@ -96,7 +105,9 @@ def apart(session: Session, job: Job) -> Callable[[Task, NodeName], Reason | Non
 
 def card_area(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> Area:
     """Where cards of these members go if it has to be one kind: where the others are, else what is tried first."""
-    specs = _specs(session, job, tasks, terms) if needs_one_card(session, job, tasks) else []
+    if not needs_one_card(session, job, tasks):
+        return terms.area
+    specs = _specs(session, job, tasks, terms, _probes(session, job, tasks))
     return Area(specs[0]) if specs else terms.area
 
 
@@ -109,7 +120,7 @@ def homes_in(session: Session, names: Sequence[QuotaName], area: Area) -> tuple[
     return tuple(name for name in names if inside(_home(session, name))) if area.spec is not None else tuple(names)
 
 
-def _specs(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> list[str]:
+def _specs(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, probes: Sequence["_Probe"]) -> list[str]:
     """Spec codes: most members there, most static-bound, then bound quotas, least left over, name.
 
     A member that is placed, or whose quota is named or kept for it and has a node, fixes the code.
@@ -123,10 +134,19 @@ def _specs(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> l
     static, bound = _room_by(session, tasks, terms.homes, lambda node: node.spec)
 
     def key(spec: str) -> tuple[int, int, int, str]:
-        left = _slots(session, job, tasks, Area(spec)) - len(tasks)
+        left = _slots(session, probes, Area(spec)) - len(tasks)
         return (-static[spec], -bound[spec], max(left, 0), spec)
 
     return sorted(world.specs, key=key)
+
+
+def _may_hold(session: Session, tasks: Sequence[Task], spec: str, terms: Terms, probes: Sequence["_Probe"]) -> bool:
+    """False where quotas there are too few for tasks that are all alike, and of which none has a place of its own."""
+    first = tasks[0].shape
+    if session.kept or any(task.shape is not first or task.required_quota is not None for task in tasks):
+        return True
+    _, bound = _room_by(session, tasks, terms.homes, lambda node: node.spec)
+    return bound[spec] + _slots(session, probes, Area(spec)) >= len(tasks)
 
 
 def _fixed(session: Session, job: Job, tasks: Sequence[Task]) -> list[NodeName]:
@@ -144,19 +164,19 @@ def _fixed(session: Session, job: Job, tasks: Sequence[Task]) -> list[NodeName]:
     return nodes
 
 
-def _zones(session: Session, job: Job, tasks: Sequence[Task], spec: str, terms: Terms) -> list[Zone]:
+def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, probes: Sequence["_Probe"]) -> list[Zone]:
     """Zones that may hold the tasks: most on static-bound, then on bound quotas, then by `ZoneOrder`."""
     world, order = session.world, ZoneOrder(session.world, job, session.zone_ranks)
     static, bound = _room_by(session, tasks, terms.homes, zone_of)
     at_home = order.siblings if job.topology.required else {}
     fabrics = {world.zones[zone].fabric for zone in order.siblings}
     free = np.zeros(len(world.zones), dtype=np.int64)
-    for probe in _probes(session, job, tasks):
+    for probe in probes:
         free += probe.holds(session.survey.by_zone(probe.parcel))
     keyed = []
     for zone, slots in zip(world.zones.values(), free.tolist(), strict=True):
         id_ = zone.id
-        if id_.spec != spec or (at_home and id_ not in at_home) or (fabrics and zone.fabric not in fabrics):
+        if id_.spec != terms.area.spec or (at_home and id_ not in at_home) or (fabrics and zone.fabric not in fabrics):
             continue
         room = bound[id_] + slots if bound else slots
         if room >= len(tasks):
@@ -215,19 +235,19 @@ class _Probe:
         return np.minimum(slots, self.left) * self.each
 
 
-def _probes(session: Session, job: Job, tasks: Sequence[Task]) -> Iterator[_Probe]:
+def _probes(session: Session, job: Job, tasks: Sequence[Task]) -> list[_Probe]:
     """One for each shape of free quotas that have room for such a task."""
-    task = tasks[0]
+    task, probes = tasks[0], []
     for shelf in session.shelves.free(job.queue):
         head = session.shelves.head(shelf)
         if head is not None and no_room(session, task.shape.request, head) is None:
             each = task.shape.request.only(shelf.spec.named).slots_in(head.capacity)
-            yield _Probe(Parcel(job=job, quota=head, tasks=(task,)), session.shelves.left(shelf), each)
+            probes.append(_Probe(Parcel(job=job, quota=head, tasks=(task,)), session.shelves.left(shelf), each))
+    return probes
 
 
-def _slots(session: Session, job: Job, tasks: Sequence[Task], area: Area) -> int:
+def _slots(session: Session, probes: Sequence[_Probe], area: Area) -> int:
     """How many of the tasks free quotas could hold in the area, as far as slots go: at most."""
-    probes = _probes(session, job, tasks)
     return sum(int(probe.holds(session.survey.total(probe.parcel, area))) for probe in probes)
 
 

@@ -1,7 +1,6 @@
 """Hop 1: which quotas a task may claim, and which of them it claims (behaviour.md 5.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
 from typing import Final
 
 import msgspec
@@ -9,13 +8,14 @@ from msgspec.structs import replace
 
 from sky_core import reservations
 from sky_core.admission import over_capability
+from sky_core.members import least_request
 from sky_core.memory import QuotaShape
 from sky_core.model import BY_NODE, Job, NodeName, Quota, QuotaName, Shape, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
+from sky_core.register import Shelf
 from sky_core.resources import NOTHING, Resources
 from sky_core.session import Session
-from sky_core.shelves import Shelf
 from sky_core.statement import Statement
 from sky_core.tally import EXAMPLES, Tally
 
@@ -115,7 +115,7 @@ class Claimer:
         self.beyond_slots = False
         self._mine: list[QuotaName] = []
         self._kinds: dict[tuple[int, Shape], _Kind] = {}
-        self._least = reduce(Resources.least, (session.world.tasks[id_].shape.request for id_ in job.tasks))
+        self._least = least_request(session.world, job)
         attempt = session.memory.attempts.get(job.id)
         self._refused = attempt.refused if attempt is not None else frozenset()
 

@@ -5,7 +5,6 @@ from typing import Final
 
 import msgspec
 
-from sky_core import reservations
 from sky_core.actions import ACTIONS, Action
 from sky_core.api.configuration import Registry
 from sky_core.decisions import Decision
@@ -14,11 +13,13 @@ from sky_core.model import Instant, JobId
 from sky_core.plugins import DEFAULT, PLUGINS
 from sky_core.policy import Enabled, Policy, compile_policy
 from sky_core.reasons import Code, Rung, Verdict
+from sky_core.register import Register
 from sky_core.remembering import remember, robbed
 from sky_core.rescheduling import Proposal
 from sky_core.session import MakeSurvey, Session
 from sky_core.settings import Settings
 from sky_core.shelves import Shelves, Shelving
+from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.survey import Classes
 from sky_core.world import World
@@ -67,8 +68,9 @@ def schedule(
         actions: What the names in the configuration stand for; who measures them passes them wrapped.
     """
     world.shorten()
+    register = Register.of(world, now)
     with Statement(world, now) as cycle:
-        reservations.settle(cycle, world, sorted(world.quotas), now)
+        register.settle(cycle, now)
         session = Session(world, memory, policy, now, survey, shelves, cycle.certificates)
         for action in policy.settings.actions:
             actions[action](session)
@@ -94,14 +96,17 @@ def default_policy(settings: Settings | None = None) -> Policy:
 
 def _verdicts(session: Session) -> dict[JobId, Verdict]:
     world = session.world
-    return {id_: _verdict(session, id_) for id_ in world.jobs if id_ not in world.unanswered}
+    verdicts = dict.fromkeys(world.jobs, DONE)
+    for job, standing in session.standings.items():
+        if job in verdicts:
+            verdicts[job] = _verdict(session, job, standing)
+    for job in world.unanswered:
+        verdicts.pop(job, None)
+    return verdicts
 
 
-def _verdict(session: Session, job: JobId) -> Verdict:
+def _verdict(session: Session, job: JobId, standing: Standing) -> Verdict:
     """The attempt's; of a job that is backing off that of its last attempt, and that it backs off."""
-    standing = session.heard(job)
-    if standing is None:
-        return DONE
     verdict = standing.verdict()
     last = session.memory.attempts.get(job)
     if last is None or verdict.codes() != (Code.BACKING_OFF,):

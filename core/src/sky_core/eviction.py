@@ -63,9 +63,13 @@ class Candidates:
         self._tasks = tuple(task for task in tasks if useful[task.id])
         self._longest = max((self._running(task) for task in self._tasks), default=0) or 1
         self._prices.clear()
-        if not short.fits_in(_sum(task.shape.load for task in self._tasks)):
+        together = _sum(task.shape.load for task in self._tasks)
+        if not short.fits_in(together):
             return None
-        chosen = self._cheapest(short, useful, allows)
+        if not any([short.fits_in(together - task.shape.load) for task in self._tasks]):
+            chosen = self._everyone(allows)  # whatever they cost, none of them can be spared
+        else:
+            chosen = self._cheapest(short, useful, allows)
         if chosen is None:
             return None
         chosen = self._spare(chosen, short)
@@ -84,6 +88,15 @@ class Candidates:
         for task in victims:
             gone[task.job or JobId(task.key)].append(task)
         return sum(self._loss(job, tasks) for job, tasks in gone.items())
+
+    def _everyone(self, allows: Callable[[Sequence[Task], Task], bool]) -> list[Task] | None:
+        """All of them, if they may go together."""
+        chosen: list[Task] = []
+        for task in self._tasks:
+            if not allows(chosen, task):
+                return None
+            chosen.append(task)
+        return chosen
 
     def _cheapest(
         self, short: Resources, useful: Mapping[TaskId, Resources], allows: Callable[[Sequence[Task], Task], bool]

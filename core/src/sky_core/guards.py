@@ -16,6 +16,8 @@ class Guards:
 
     def may_refuse(self, parcel: Parcel) -> bool:
         """Whether any term could be about the parcel; nodes are then asked about it anew each time."""
+        if not (self._pods or self._quotas):
+            return False
         if any(selector.matches(parcel.quota.spec.labels) for selector in self._quotas):
             return True
         return any(selector.matches(task.labels) for selector in self._pods for task in parcel.tasks)

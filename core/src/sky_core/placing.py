@@ -3,7 +3,11 @@
 Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import cache
+from itertools import groupby
+from typing import Final
 
 import msgspec
 
@@ -14,10 +18,13 @@ from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
 from sky_core.statement import Statement
 from sky_core.survey import ANYWHERE
-from sky_core.tally import EXAMPLES, Tally
+from sky_core.tally import EXAMPLES, Tally, in_order
 from sky_core.topology import Layout, homes, in_group, zone_of
 
 Findings = tuple[Finding, ...]
+
+_GATES: Final = frozenset({"gang", "topology"})
+"""Who lets pass at quotaAllocate whatever has its nodes, unless in strict order."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,10 +51,30 @@ def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None
         parcels = session.parcels(job, members.needed)
         return place_quotas(session, trial, job, _larger_first(session, parcels)) or _gate(session, job)
     group, followers = _split(session, job, members.needed)
+    names = {parcel.quota.name for parcel in (*group, *followers)} if members.extras else ()
     extras, _ = _split(session, job, members.extras)
-    names = {parcel.quota.name for parcel in (*group, *followers)}
     refusal = place_zone(session, trial, job, group, [e for e in extras if e.quota.name not in names])
     return refusal or place_followers(session, trial, job, followers) or _gate(session, job)
+
+
+def surely_places(session: Session, job: Job) -> bool:
+    """Whether slots alone say that `place_needed` would give all a node; False where only trying tells."""
+    members = session.members(job)
+    parcels = session.parcels(job, members.needed)
+    if not parcels or job.topology.strict or not set(session.points.names("quotaAllocate")) <= _GATES:
+        return False
+    if any([task.quota is not None for task in members.extras]) or any(map(session.points["qn.prePredicate"], parcels)):
+        return False
+    if not job.topology.on:
+        return session.survey.holds(parcels, confines(session, job, parcels[0]))
+    group, followers = _split(session, job, members.needed)
+    layout: Layout | None = session.points["predicateZone"](job, group, ()) if not followers else None
+    if layout is None or len(layout.seats) < len(group):
+        return False
+    comers = defaultdict[NodeName, list[Parcel]](list)
+    for parcel in group:
+        comers[layout.seats[parcel.quota.name]].append(parcel)
+    return all(session.survey.takes_all(parcels, node) for node, parcels in comers.items())
 
 
 def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Refusal | None:
@@ -75,12 +102,11 @@ def place_zone(
     if not layout.seats:
         return _lacking(session, trial, job, group)
     session.standing(job.id).layout = layout
-    needed = {parcel.quota.name for parcel in group}
-    for parcel in (*group, *extras):
-        node = layout.seats.get(parcel.quota.name)
-        refused = _seat(session, trial, parcel, node) if node is not None else None
-        if refused is not None and parcel.quota.name in needed:
-            return refused
+    if (refused := _seat_all(session, trial, layout, group)) is not None:
+        return refused
+    for parcel in extras:
+        if (node := layout.seats.get(parcel.quota.name)) is not None:
+            _seat(session, trial, parcel, node)
     return None
 
 
@@ -143,21 +169,29 @@ def explain(session: Session, refusal: Refusal) -> Findings:
 def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -> Findings:
     """What all nodes say to a parcel that has none."""
     session.standing(parcel.job.id).refused.add(QuotaShape(parcel.quota.spec.request, parcel.quota.spec.selector))
-    tally = Tally()
     if refused := session.points["qn.prePredicate"](parcel):
+        tally = Tally()
         tally.add(parcel.quota.name, refused)
         return tally.findings()
-    inside = set(session.survey.nodes(area)) if area != ANYWHERE else None
-    for name in session.survey.nodes(ANYWHERE):
-        reasons = session.survey.refusals(parcel, name)
-        if not reasons and inside is not None and name not in inside:
-            spec = session.world.nodes[name].spec
-            reasons = (Reason(Code.SPEC_MISMATCH, detail=f"card {spec or 'unknown'}, the gang has {area.spec}"),)
-        tally.add(name, reasons)
-    if placed and tally:
-        tally.finding(Finding(Code.GANG_NOT_READY, placed))
-    if not tally:
-        tally.finding(Finding(Code.INSUFFICIENT_QUOTA_IDLE, 0, needed=parcel.footprint))
+    found = session.survey.told(parcel, area, lambda: _told(session, parcel, area))
+    if not found:
+        return (Finding(Code.INSUFFICIENT_QUOTA_IDLE, 0, needed=parcel.footprint),)
+    return in_order((*found, Finding(Code.GANG_NOT_READY, placed))) if placed else found
+
+
+def _told(session: Session, parcel: Parcel, area: Area) -> Findings:
+    survey, nodes = session.survey, session.world.nodes
+    inside = set(survey.nodes(area)) if area != ANYWHERE else None
+
+    @cache
+    def elsewhere(spec: str) -> tuple[Reason, ...]:
+        return (Reason(Code.SPEC_MISMATCH, detail=f"card {spec or 'unknown'}, the gang has {area.spec}"),)
+
+    tally = Tally()
+    tally.add_all(
+        (name, reasons or (() if inside is None or name in inside else elsewhere(nodes[name].spec)))
+        for name, reasons in zip(survey.nodes(ANYWHERE), survey.all_refusals(parcel), strict=True)
+    )
     return tally.findings()
 
 
@@ -174,14 +208,29 @@ def _gate(session: Session, job: Job) -> Refusal | None:
     return Refusal(findings=tally.findings()) if tally else None
 
 
+def _seat_all(session: Session, trial: Statement, layout: Layout, group: Sequence[Parcel]) -> Refusal | None:
+    """Seat each of these, those that come to one node together where it surely takes them all."""
+    for node, comers in groupby(group, key=lambda parcel: layout.seats.get(parcel.quota.name)):
+        if node is None:
+            continue
+        run = list(comers)
+        if session.survey.takes_all(run, node) and not any(map(session.points["qn.prePredicate"], run)):
+            trial.bind_quotas([parcel.quota.name for parcel in run], node)
+            session.survey.placed(run[0], node, len(run))
+            continue
+        for parcel in run:
+            if (refused := _seat(session, trial, parcel, node)) is not None:
+                return refused
+    return None
+
+
 def _seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> Refusal | None:
     refused: tuple[Reason, ...] = session.points["qn.prePredicate"](parcel) or session.survey.refusals(parcel, node)
     if refused:
         tally = Tally()
         tally.add(node, refused)
         return Refusal(findings=tally.findings())
-    best = session.points["qn.best"](parcel, (session.world.nodes[node],))
-    seat(session, trial, parcel, best or node)
+    seat(session, trial, parcel, node)
     return None
 
 
@@ -229,8 +278,10 @@ def _company(parcels: Sequence[Parcel]) -> list[Parcel]:
 def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parcel], list[Parcel]]:
     """The quotas that a member of the communication group claims, and the others."""
     parcels = session.parcels(job, tasks)
-    zoned = {p.quota.name for p in parcels if any(in_group(session.world, job, task) for task in p.tasks)}
-    return [p for p in parcels if p.quota.name in zoned], [p for p in parcels if p.quota.name not in zoned]
+    if not any(session.world.tasks[id_].shape.rdma for id_ in job.tasks):
+        return parcels, []
+    zoned = [parcel for parcel in parcels if any([task.shape.rdma for task in parcel.tasks])]
+    return zoned, [parcel for parcel in parcels if parcel not in zoned] if len(zoned) < len(parcels) else []
 
 
 def _larger_first(session: Session, parcels: Sequence[Parcel]) -> list[Parcel]:

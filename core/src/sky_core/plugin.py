@@ -6,6 +6,7 @@ comparison is negative, zero or positive, the lesser first; an abstention is Non
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, Literal
 
 import msgspec
@@ -64,9 +65,12 @@ class Parcel:
         self.tasks = tasks
         self.direct = direct
         self.footprint: Resources = quota.footprint
-        self.load: Resources = sum((task.shape.load for task in tasks if task.node is None), start=NOTHING)
+        self.load: Resources = NOTHING
+        for task in tasks:
+            if task.node is None:
+                self.load += task.shape.load
         self.evicts: bool = may_evict(job, quota)
-        self.looks_around: bool = quota.spec.looks_around or any(task.shape.looks_around for task in tasks)
+        self.looks_around: bool = quota.spec.looks_around or any([task.shape.looks_around for task in tasks])
         self.view: object = None
 
 
@@ -79,11 +83,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     `frees`: what reclaim may free on a node for a task with a claim there; `lent`: what spot pods hold there that are
     not on their way out, evictable or not.
-    `slots`: how many parcels like this one a node takes, `total`: an area; `tightest`: of an area's zones that take so
-    many the one with the least slots, of equal ones the first by `zone_ranks`; `refusals`: why a node does not;
-    `depends`: whether that depends on what other nodes hold, so that slots say little; `walk`: where these parcels
-    land when each, in order, goes to the first of the nodes, from its predecessor's on, that takes it (as many as do),
-    and how many further ones like the largest fit then.
+    `slots`: how many parcels like this one a node takes, `slots_on`: each of several, `total`: an area; `tightest`: of
+    an area's zones that take so many the one with the least slots, of equal ones the first by `zone_ranks`;
+    `refusals`: why a node does not; `depends`: whether that depends on what other nodes hold, so that slots say little;
+    `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
+    that takes it (as many as do), and how many further ones like the largest fit then.
     `area`: to which nodes hop 1 has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
     `spot`: whether spot pods are anywhere; `eviction_cost`: what it would cost to make room for a load on a node;
     `admitted`: the jobs that were let in in this cycle and have not been refused since, and those let in before for
@@ -98,6 +102,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     frees: Callable[[NodeName], Resources]
     lent: Callable[[NodeName], Resources] = lambda _: NOTHING
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
+    slots_on: Callable[[Parcel, Sequence[NodeName]], list[int]] = lambda _parcel, nodes: [0] * len(nodes)
     total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
     zone_ranks: Callable[[], Mapping[ZoneId, int]] = dict
     tightest: Callable[[Parcel, Area, int], Zone | None] = lambda _parcel, _area, _count: None
@@ -192,12 +197,16 @@ class TN(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Functions(msgspec.Struct, frozen=True, kw_only=True):
-    """What a plugin registers; what it leaves out it has no say in."""
+    """What a plugin registers; what it leaves out it has no say in.
+
+    `job_key` is the quick form of `job_order`: the job with the lesser key goes first.
+    """
 
     tq: TQ = TQ()
     qn: QN = QN()
     tn: TN = TN()
     job_order: Callable[[Job, Job], int] | None = None
+    job_key: Callable[[Job], int] | None = None
     queue_order: Callable[[Queue, Queue], int] | None = None
     task_order: Callable[[Task, Task], int] | None = None
     job_valid: Callable[[Job], Reason | None] | None = None
@@ -233,6 +242,12 @@ def registered(functions: Functions) -> dict[str, Callable[..., Any]]:
     return {point: function for _, _, point, function in _each(functions)}
 
 
+def function(functions: Functions, point: str) -> Any:
+    """The function that a plugin registers at a point; None where it has no say."""
+    *bundle, name = point.split(".")
+    return getattr(getattr(functions, bundle[0]) if bundle else functions, _snake(name))
+
+
 def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Plugin:
     """The same plugin, its functions made into others by `around`, which is also given the names of their points."""
 
@@ -248,7 +263,7 @@ def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable
 
 
 _BUNDLES: Final = ("tq", "qn", "tn")
-_QUICK: Final = frozenset({"sieve", "orders", "batch_orders", "order_spans"})
+_QUICK: Final = frozenset({"sieve", "orders", "batch_orders", "order_spans", "job_key"})
 
 
 def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., Any]]]:
@@ -259,8 +274,13 @@ def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., A
             if field not in _QUICK and (function := getattr(part, field)) is not None:
                 yield bundle, field, f"{bundle}.{_camel(field)}", function
     for field in functions.__struct_fields__[len(_BUNDLES) :]:
-        if (function := getattr(functions, field)) is not None:
+        if field not in _QUICK and (function := getattr(functions, field)) is not None:
             yield "", field, _camel(field), function
+
+
+@cache
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
 
 
 def _camel(name: str) -> str:

@@ -1,7 +1,7 @@
 """A configuration, compiled: which plugins are enabled with which arguments, and how their answers combine."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, cmp_to_key
 from typing import Any, Final, Self
 
 import msgspec
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from sky_core.expressions import DEFAULTS, POINTS, Combination, compile_expression, parse
 from sky_core.memory import Memory
-from sky_core.model import Instant, Node
-from sky_core.plugin import Context, Functions, Parcel, Plugin, Sieve, registered
+from sky_core.model import Instant, Job, Node
+from sky_core.plugin import Context, Functions, Parcel, Plugin, Sieve, function, registered
 from sky_core.resources import NOTHING
 from sky_core.settings import Settings
 from sky_core.status import JobQueueStatus
@@ -84,16 +84,18 @@ class Points:
     def __init__(self, policy: Policy) -> None:
         """Nothing is open yet."""
         self.policy = policy
-        self._functions: dict[str, Functions] = {}
-        self._registered: dict[str, dict[str, Callable[..., Any]]] = {}
+        self._context: Context | None = None
         self._bound: dict[str, Callable[..., Any]] = {}
 
     def open(self, context: Context) -> None:
-        """Open every plugin; it precomputes what it wants for the session."""
-        for enabled in self.policy.plugins:
-            functions = enabled.open(context)
-            self._functions[enabled.plugin.name] = functions
-            self._registered[enabled.plugin.name] = registered(functions)
+        """What the plugins see of the session when the first question is asked: then all of them are opened."""
+        self._context = context
+
+    @cached_property
+    def _functions(self) -> dict[str, Functions]:
+        if self._context is None:
+            raise LookupError("no session has been opened")
+        return {enabled.plugin.name: enabled.open(self._context) for enabled in self.policy.plugins}
 
     def names(self, point: str) -> tuple[str, ...]:
         """The plugins that are asked at a point."""
@@ -110,7 +112,7 @@ class Points:
         stages = ("qn.select", "qn.predicate")
         combined = {operator for stage in stages for operator in self.policy.combinations[stage].operators}
         asked = dict.fromkeys(name for stage in stages for name in self.names(stage))
-        speaks = [(name, stage) for name in asked for stage in stages if stage in self._registered[name]]
+        speaks = [(name, stage) for name in asked for stage in stages if function(self._functions[name], stage)]
         return combined <= UNANIMOUS and all(name in self.names(stage) for name, stage in speaks)
 
     def sieves(self, parcel: Parcel) -> list[tuple[str, Sieve]] | None:
@@ -131,6 +133,16 @@ class Points:
         order, batch = self._quick("qn.order", "orders"), self._quick("qn.batchOrder", "batch_orders")
         return None if order is None or batch is None else lambda *about: order(*about) + batch(*about)
 
+    @cached_property
+    def job_key(self) -> Callable[[Job], Any]:
+        """What sorts jobs as jobOrder compares them."""
+        combination = self.policy.combinations["jobOrder"]
+        keys = [self._functions[name].job_key for name in combination.names]
+        quick = [key for key in keys if key is not None]
+        if combination.operators <= {"first"} and len(quick) == len(keys):
+            return lambda job: [key(job) for key in quick]
+        return cmp_to_key(self["jobOrder"])
+
     def _quick(self, point: str, field: str) -> Callable[..., Any] | None:
         combination = self.policy.combinations[point]
         found = {name: getattr(self._functions[name].qn, field) for name in combination.names}
@@ -142,7 +154,7 @@ class Points:
         """The function of a point: asks the enabled plugins as the expression says."""
         if point not in self._bound:
             combination = self.policy.combinations[point]
-            self._bound[point] = combination.bind({n: self._registered[n][point] for n in combination.names})
+            self._bound[point] = combination.bind({n: function(self._functions[n], point) for n in combination.names})
         return self._bound[point]
 
 

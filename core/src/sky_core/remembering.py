@@ -20,8 +20,11 @@ _FOR_CLAIMS: Final = frozenset({Code.INSUFFICIENT_QUOTA, Code.QUEUE_CAPABILITY_E
 def remember(session: Session, decisions: Sequence[Decision]) -> Memory:
     """The attempts of jobs that wait: those of this cycle, and those that are still backing off, or were left aside."""
     kept: dict[JobId, Attempt] = {}
-    for id_, job in session.world.jobs.items():
-        standing = session.heard(id_)
+    for id_ in dict.fromkeys((*session.memory.attempts, *session.standings)):
+        job = session.world.jobs.get(id_)
+        if job is None:
+            continue
+        standing = session.standings.get(id_)
         last = session.memory.attempts.get(id_)
         if last is not None and id_ in session.world.unanswered:
             kept[id_] = last

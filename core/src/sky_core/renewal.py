@@ -38,6 +38,8 @@ class Renewal:
         if cursor < 0 or view.cursor - cursor > len(columns.names):
             view.slots = self._slots(view, parcel, EVERYWHERE)
             view.scores = None
+            view.refusals = []
+            view.reasons.clear()
             self._forget_sums(view)
             return
         stale = columns.stale(cursor)
@@ -47,6 +49,8 @@ class Renewal:
             return
         positions = np.array(stale, dtype=np.intp)
         view.slots[positions] = self._slots(view, parcel, positions)
+        for at in stale if view.refusals else ():
+            view.refusals[at] = None
         if view.scores is not None:
             view.scores[positions] = NOWHERE
             view.unscored.update(stale)
@@ -59,7 +63,8 @@ class Renewal:
         gained = slots - int(view.slots[at])
         view.slots[at] = slots
         if view.refusals:
-            view.refusals.pop(node.name, None)
+            view.refusals[at] = None
+            view.told.clear()
         for area in _areas(node) if view.totals or view.rivals else ():
             if area in view.totals:
                 view.totals[area] += gained
@@ -123,7 +128,7 @@ class Renewal:
 
     def _forget_sums(self, view: View) -> None:
         view.totals.clear()
-        view.refusals.clear()
+        view.told.clear()
         view.rivals.clear()
         view.by_zone = None
 

@@ -56,12 +56,22 @@ def settled(world: World, quota: Quota, now: Instant) -> Quota:
     return replace(quota, claims=claims, claimed=claimed, reservations=tuple(reservations))
 
 
-def settle(trial: Statement, world: World, quotas: Iterable[QuotaName], now: Instant) -> None:
-    """Begin a cycle, or a repair: settle these quotas, in this order, within the trial; not while one is written."""
+def settle(trial: Statement, world: World, quotas: Iterable[QuotaName], now: Instant) -> list[QuotaName]:
+    """Begin a cycle, or a repair: settle these quotas, in this order, within the trial; not while one is written.
+
+    Returns those of which something had to be settled.
+    """
+    found = []
     for name in quotas:
-        row = settled(world, world.quotas[name], now)
-        if row is not world.quotas[name] and not row.pending:
-            trial.settle(row)
+        old = world.quotas.get(name)
+        if old is None:
+            continue
+        row = settled(world, old, now)
+        if row is not old:
+            found.append(name)
+            if not row.pending:
+                trial.settle(row)
+    return found
 
 
 def returner(world: World, task: Task, quota: Quota, now: Instant) -> Reservation | None:

@@ -57,6 +57,8 @@ class Resources(msgspec.Struct, frozen=True, gc=False):
 
     def __add__(self, other: Resources) -> Resources:
         """Both together."""
+        if not (self.units and other.units):
+            return self if self.units else other
         units = self.units.copy()
         for name, more in other.units.items():
             if held := units.get(name, 0) + more:
@@ -67,6 +69,8 @@ class Resources(msgspec.Struct, frozen=True, gc=False):
 
     def __sub__(self, other: Resources) -> Resources:
         """What is left, negative where `other` has more."""
+        if not other.units:
+            return self
         units = self.units.copy()
         for name, less in other.units.items():
             if held := units.get(name, 0) - less:

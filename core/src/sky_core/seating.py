@@ -37,18 +37,22 @@ class Group:
         self.context = context
         self.parcels = sorted(parcels, key=lambda parcel: parcel.tasks[0].rank)
         self._fits: dict[object, Fit] = {}
-        size = parcels[0].footprint
-        alike = all(p.footprint == size and not context.depends(p) for p in parcels)
-        kinds = {(p.quota.spec, tuple(task.shape for task in p.tasks)): p for p in reversed(parcels)} if alike else {}
+        size, depends = parcels[0].footprint, context.depends
+        alike = all([(p.footprint is size or p.footprint == size) and not depends(p) for p in parcels])
+        kinds = {(p.quota.spec, tuple([t.shape for t in p.tasks])): p for p in reversed(parcels)} if alike else {}
         by_value = {(p.quota.spec.placement, shapes): p for (_, shapes), p in kinds.items()}
         self.kinds = list(by_value.values())
 
     def slots(self, nodes: Sequence[NodeName]) -> list[int]:
         """How many of the group each node takes, of whichever kind; of a mixed group, of its first."""
-        kinds, slots = self.kinds or self.parcels[:1], self.context.slots
+        kinds, slots = self.kinds or self.parcels[:1], self.context.slots_on
         if len(kinds) == 1:
-            return [slots(kinds[0], node) for node in nodes]
-        return [min(slots(kind, node) for kind in kinds) for node in nodes]
+            return slots(kinds[0], nodes)
+        return [min(each) for each in zip(*(slots(kind, nodes) for kind in kinds), strict=True)]
+
+    def may_fit(self, area: Area) -> bool:
+        """False where the area has too few slots, wherever each goes."""
+        return len(self.kinds) != 1 or self.context.total(self.kinds[0], area) >= len(self.parcels)
 
     def fit(self, zone: Zone) -> Fit:
         """By slots where they count and suffice, else by walking."""

@@ -1,14 +1,14 @@
 """What a cycle has open: the world within one Statement, the function points, and where each job stands."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
+from types import TracebackType
 
 from sky_core import reservations
 from sky_core.decisions import Certificate
 from sky_core.eviction import Pricing
 from sky_core.holdings import Holdings
-from sky_core.members import Members, members, started
+from sky_core.members import Members, by_rank, in_task_order, members, started
 from sky_core.memory import Memory
 from sky_core.model import (
     Claim,
@@ -29,6 +29,7 @@ from sky_core.pairs import Pairs
 from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
+from sky_core.register import Register
 from sky_core.rescheduling import Proposal, Rescheduling
 from sky_core.resources import Resources
 from sky_core.shelves import Shelving
@@ -74,11 +75,13 @@ class Session:
         self._aside = [world.jobs[id_] for id_ in sorted(world.unanswered) if id_ in world.jobs]
         self.hastened: set[JobId] = set()
         self.defects: list[str] = []
-        self._standings: dict[JobId, Standing] = {}
+        self.standings: dict[JobId, Standing] = {}
+        self._lines: dict[JobId, tuple[TaskId, ...]] = {}
         self.spot_specs: dict[Shape, QuotaSpec] = {}
         self._make_shelves = make_shelves
         self._shelves: Shelving | None = None
-        self._kept: tuple[QuotaName, ...] | None = None
+        self._register = Register.of(world, now)
+        self._kept = tuple(sorted(self._register.reserved))
         self._kept_jobs: frozenset[JobId] | None = None
         self._taken_up: dict[TaskId, Reservation | None] = {}
         self.holdings = Holdings(world)
@@ -95,6 +98,7 @@ class Session:
             frees=self.victims.frees,
             lent=self.victims.lent,
             slots=self.survey.slots,
+            slots_on=self.survey.slots_on,
             total=self.survey.total,
             tightest=self.survey.tightest,
             zone_ranks=lambda: self.zone_ranks,
@@ -103,7 +107,7 @@ class Session:
             walk=self.walk,
             area=lambda job: self.standing(job).area,
             seat=self._seat,
-            spot=self.victims.anywhere,
+            spot=lambda: self.survey.lent,
             eviction_cost=self.victims.cost,
             admitted=lambda: [*self._aside, *self.going()],
             begun=self.has_begun,
@@ -127,10 +131,7 @@ class Session:
     @property
     def kept(self) -> list[Quota]:
         """The quotas that hold reservations, by name."""
-        quotas = self.world.quotas
-        if self._kept is None:
-            self._kept = tuple(name for name in sorted(quotas) if quotas[name].reservations)
-        return [quotas[name] for name in self._kept if name in quotas]
+        return [self.world.quotas[name] for name in self._kept]
 
     def has_begun(self, job: Job) -> bool:
         """Whether a member is placed, or a place is kept for one: such a job is never locked out of its queue."""
@@ -143,23 +144,19 @@ class Session:
         """A trial within the cycle's own."""
         return Statement(self.world, self.now, self.certificates)
 
-    @contextmanager
-    def attempt(self, job: Job, rung: Rung) -> Iterator[None]:
+    def attempt(self, job: Job, rung: Rung) -> "Attempt":
         """One action's work for one job. A defect of ours in it is undone, and fails this job alone.
 
         It is raised all the same, unless the policy is lenient.
         """
-        mark = self.world.mark()
-        try:
-            yield
-        except IllegalMove as defect:
-            if not self.policy.lenient:
-                raise
-            self.world.rollback(mark)
-            self.defects.append(str(defect))
-            standing = self.standing(job.id)
-            standing.refuse(rung, (Finding(Code.INTERNAL_ERROR, examples=(str(defect),)),))
-            standing.going = False
+        return Attempt(self, job, rung)
+
+    def fail(self, job: Job, rung: Rung, defect: IllegalMove) -> None:
+        """Set a job aside for a defect of ours."""
+        self.defects.append(str(defect))
+        standing = self.standing(job.id)
+        standing.refuse(rung, (Finding(Code.INTERNAL_ERROR, examples=(str(defect),)),))
+        standing.going = False
 
     def notice_haste(self, job: Job) -> None:
         """Keep in mind that a job is tried before its back-off has ended."""
@@ -172,19 +169,18 @@ class Session:
         self.passed.append(job)
         self.standing(job.id).going = True
 
-    def heard(self, job: JobId) -> Standing | None:
-        """Where a job stands, if anything was asked of it in this cycle."""
-        return self._standings.get(job)
-
     def standing(self, job: JobId) -> Standing:
         """Where a job stands."""
-        if job not in self._standings:
-            self._standings[job] = Standing()
-        return self._standings[job]
+        standing = self.standings.get(job)
+        if standing is None:
+            standing = self.standings[job] = Standing()
+        return standing
 
     def members(self, job: Job) -> Members:
         """The job's needed members and its extras, as its tasks stand now."""
-        return members(self.world, job, self.points["taskOrder"])
+        if job.id not in self._lines:
+            self._lines[job.id] = in_task_order(self.world, job, self.points["taskOrder"])
+        return members(self.world, job, self._lines[job.id])
 
     def going(self) -> Iterator[Job]:
         """The jobs that passed admission and have not been refused since, in the order in which they passed."""
@@ -192,7 +188,8 @@ class Session:
 
     def turns(self) -> Iterator[Job]:
         """Every job with something to do, in queue and job order."""
-        return turns(self.world, self.points["jobOrder"], self.points["queueOrder"])
+        jobs = [self.world.jobs[id_] for id_ in self.holdings.restless]
+        return turns(self.world, jobs, self.points.job_key, self.points["queueOrder"]) if jobs else iter(())
 
     def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
         """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""
@@ -253,25 +250,24 @@ class Session:
 
     def parcel(self, job: Job, quota: QuotaName) -> Parcel:
         """A quota with the tasks that claim it, in rank order."""
-        row = self.world.quotas[quota]
-        tasks = [self.world.tasks[claim.task] for claim in row.claims if claim.task in self.world.tasks]
-        return Parcel(job=job, quota=row, tasks=tuple(sorted(tasks, key=lambda task: task.rank)))
+        row, tasks = self.world.quotas[quota], self.world.tasks
+        claiming = [tasks[claim.task] for claim in row.claims if claim.task in tasks]
+        if len(claiming) > 1:
+            claiming.sort(key=by_rank)
+        return Parcel(job=job, quota=row, tasks=tuple(claiming))
 
     def parcels(self, job: Job, tasks: Sequence[Task]) -> list[Parcel]:
         """The unbound quotas that these tasks claim, by the lowest rank among their claims."""
-        world = self.world
-        names = dict.fromkeys(
-            task.quota
-            for task in tasks
-            if task.quota is not None
-            and world.quotas[task.quota].node is None
-            and not world.quotas[task.quota].spec.static_node
-        )
-        return sorted((self.parcel(job, name) for name in names), key=lambda parcel: parcel.tasks[0].rank)
+        quotas = self.world.quotas
+        claimed = dict.fromkeys([task.quota for task in tasks if task.quota is not None])
+        names = [name for name in claimed if (row := quotas[name]).node is None and not row.spec.static_node]
+        return sorted([self.parcel(job, name) for name in names], key=lambda parcel: parcel.tasks[0].rank)
 
-    def bound_quotas(self) -> list[QuotaName]:
-        """The quotas that have a node, by name."""
-        return sorted({name for names in self.world.quotas_on.values() for name in names})
+    def idle_quotas(self) -> list[Quota]:
+        """The quotas with a node that nobody claims, by name; of some that somebody claims now, too."""
+        world = self.world
+        names = self._register.idle | world.written(world.quotas)
+        return [quota for name in sorted(names) if (quota := world.quotas[name]).node is not None]
 
     def walk(self, parcels: Sequence[Parcel], nodes: Sequence[NodeName]) -> tuple[tuple[NodeName, ...], int]:
         """Where parcels land, each on the first node from its predecessor's on that takes it, and what is left over.
@@ -303,3 +299,29 @@ class Session:
     def _seat(self, parcel: Parcel) -> NodeName | None:
         layout = self.standing(parcel.job.id).layout
         return layout.seats.get(parcel.quota.name) if layout is not None else None
+
+
+class Attempt:
+    """See `Session.attempt`. A class, because a generator takes three times as long to enter, for every job."""
+
+    __slots__ = ("_job", "_mark", "_rung", "_session")
+
+    def __init__(self, session: Session, job: Job, rung: Rung) -> None:
+        """From here on the job's work is undone together."""
+        self._session = session
+        self._job = job
+        self._rung = rung
+        self._mark = session.world.mark()
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        """Catch a defect, where that is allowed."""
+        if not isinstance(error, IllegalMove) or not self._session.policy.lenient:
+            return False
+        self._session.world.rollback(self._mark)
+        self._session.fail(self._job, self._rung, error)
+        return True

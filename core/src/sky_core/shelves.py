@@ -4,26 +4,13 @@ Free quotas of one shape answer alike, so a task asks each shelf once, not each 
 through the world's undo log, so a trial that is undone puts back what it took.
 """
 
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Protocol
 
-from sky_core.model import Instant, QueueName, Quota, QuotaName, QuotaSpec, Shape
+from sky_core.model import Instant, QueueName, Quota, QuotaName, Shape
+from sky_core.register import Register, Shelf
 from sky_core.resources import Resources
 from sky_core.world import World
-
-
-class Shelf:
-    """Quotas of one shape that were on no node and claimed by nobody when the session opened, in natural order."""
-
-    __slots__ = ("names", "number", "shadow", "spec")
-
-    def __init__(self, number: int, spec: QuotaSpec, shadow: Resources) -> None:
-        """An empty shelf; its number names its cursor."""
-        self.number = number
-        self.spec = spec
-        self.shadow = shadow
-        self.names: list[QuotaName] = []
 
 
 class Shelving(Protocol):
@@ -49,46 +36,36 @@ class Shelving(Protocol):
         """Whether a task of this shape may claim the shelf's head; `ask` says so."""
 
     def put_back(self, quota: QuotaName) -> None:
-        """A claim on a free quota was given back: it is offered again."""
+        """A claim was given back: the quota is offered again."""
 
 
 class Shelves:
     """All quotas of a session, by the queues that may use them."""
 
     def __init__(self, world: World, now: Instant) -> None:
-        """Sort every quota onto its shelf, or among those that are asked one by one."""
+        """As the register has them. What is taken off a shelf in this session lies before its cursor."""
         self._world = world
+        self._register = Register.of(world, now)
         self._cursor: dict[int, int] = {}
         self._suits: dict[tuple[int, Shape], bool] = {}
-        self._free: dict[QueueName, list[Shelf]] = defaultdict(list)
-        self._homes: dict[QueueName, list[QuotaName]] = defaultdict(list)
-        self._roomy: dict[QueueName, list[QuotaName]] = defaultdict(list)
-        self._where: dict[QuotaName, tuple[Shelf, int]] = {}
-        shelves: dict[tuple[QuotaSpec, Resources], Shelf] = {}
-        for quota in sorted((quota for quota in world.quotas.values() if not quota.pending), key=lambda q: q.order):
-            spec = quota.spec
-            queues = dict.fromkeys((spec.queue, *spec.shared_queues))
-            if quota.node is not None or spec.static_node is not None or quota.keeps_place(now):
-                full = not any(amount > 0 for amount in (quota.capacity - quota.claimed).units.values())
-                for queue in queues:
-                    self._homes[queue].append(quota.name)
-                    if not full:
-                        self._roomy[queue].append(quota.name)
-                continue
-            shelf = shelves.get((spec, quota.shadow))
-            if shelf is None:
-                shelf = shelves[spec, quota.shadow] = Shelf(len(shelves), spec, quota.shadow)
-                for queue in queues:
-                    self._free[queue].append(shelf)
-            self._where[quota.name] = (shelf, len(shelf.names))
-            shelf.names.append(quota.name)
+        self._free: dict[QueueName, list[Shelf]] = {}
+        self._freed: dict[QuotaName, Quota] = {}
 
     def homes(self, queue: QueueName, request: Resources) -> list[QuotaName]:
-        """All, or only those that had room when the session opened."""
-        return self._roomy[queue] if request.extended() else self._homes[queue]
+        """All, or only those that had room when the session opened, or were given something back."""
+        if not request.extended():
+            return self._register.homes[queue].names
+        roomy = self._register.roomy[queue]
+        if not self._freed:
+            return roomy.names
+        freed = [quota for quota in self._freed.values() if queue in (quota.spec.queue, *quota.spec.shared_queues)]
+        quotas = {name: self._world.quotas[name] for name in (*roomy.names, *(quota.name for quota in freed))}
+        return sorted(quotas, key=lambda name: quotas[name].order)
 
     def free(self, queue: QueueName) -> list[Shelf]:
-        """The shelves that the queue may use."""
+        """The shelves that the queue may use, by the first quota of each."""
+        if queue not in self._free:
+            self._free[queue] = sorted(self._register.free[queue].values(), key=lambda shelf: shelf.first)
         return self._free[queue]
 
     def head(self, shelf: Shelf) -> Quota | None:
@@ -113,8 +90,12 @@ class Shelves:
         return self._suits[kind]
 
     def put_back(self, quota: QuotaName) -> None:
-        """A claim on a free quota was given back: it is offered again."""
-        if quota in self._where:
-            shelf, at = self._where[quota]
-            if at < self._cursor.get(shelf.number, 0):
-                self._world.put(self._cursor, shelf.number, at)
+        """A claim was given back: the quota is offered again."""
+        shelf = self._register.shelf(quota)
+        row = self._world.quotas[quota]
+        if shelf is None:
+            self._freed[quota] = row
+            return
+        at = shelf.place(row.order)
+        if at < self._cursor.get(shelf.number, 0):
+            self._world.put(self._cursor, shelf.number, at)

@@ -5,6 +5,7 @@ was tried. Leaving the `with` block without `commit` leaves no trace. Statements
 changes for the outer one to keep or undo.
 """
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from sky_core import ledger
 from sky_core.decisions import BindTask, Certificate, Decision, EvictTask, WriteQuota
 from sky_core.model import Claim, Instant, JobId, NodeName, Quota, QuotaName, Reservation, Task, TaskId
+from sky_core.resources import NOTHING, Resources
 from sky_core.states import Move, TaskState
 from sky_core.world import World
 
@@ -73,17 +75,25 @@ class Statement:
 
     def bind_quota(self, quota: QuotaName, node: NodeName) -> None:
         """Promise a node's room to a quota (hop 2)."""
-        world, row = self._world, self._world.quotas[quota]
-        world.put(world.quotas, quota, row.on(node))
-        world.put(world.quotas_on, node, (*world.quotas_on.get(node, ()), quota))
-        self._promise(node, row, 1)
+        self.bind_quotas((quota,), node)
+
+    def bind_quotas(self, names: Sequence[QuotaName], node: NodeName) -> None:
+        """Promise a node's room to several at once."""
+        world, quotas = self._world, self._world.quotas
+        promised = NOTHING
+        for name in names:
+            row = quotas[name]
+            promised += row.footprint
+            world.put(quotas, name, row.on(node))
+        world.put(world.quotas_on, node, (*world.quotas_on.get(node, ()), *names))
+        self._promise(node, promised)
 
     def release_quota(self, quota: QuotaName) -> None:
         """Take a quota off its node."""
         world, row = self._world, self._world.quotas[quota]
         if row.node is not None:
             world.put(world.quotas_on, row.node, tuple(q for q in world.quotas_on[row.node] if q != quota))
-            self._promise(row.node, row, -1)
+            self._promise(row.node, row.footprint.times(-1))
         world.put(world.quotas, quota, row.on(None))
 
     def set_reservations(self, quota: QuotaName, reservations: tuple[Reservation, ...]) -> None:
@@ -137,12 +147,8 @@ class Statement:
         Net: what was done and undone is no decision.
         """
         world = self._world
-        writes = [
-            _write(old, world.quotas[name])
-            for name, old in world.before(world.quotas, self._begin).items()
-            if _differs(old, world.quotas[name])
-        ]
-        before = world.before(world.tasks, self._begin)
+        quotas, before = world.before((world.quotas, world.tasks), self._begin)
+        writes = [_write(old, new) for name, old in quotas.items() if _differs(old, new := world.quotas[name])]
         moved = [world.tasks[id_] for id_, old in before.items() if world.tasks[id_].state is not old.state]
         evictions = [
             EvictTask(task=t.id, node=self.certificates[t.id].node, certificate=self.certificates[t.id])
@@ -169,11 +175,10 @@ class Statement:
                 world.put(world.books, old.node, ledger.promise(world.books[old.node], more))
             world.touch(old.node)
 
-    def _promise(self, node: NodeName, quota: Quota, sign: int) -> None:
+    def _promise(self, node: NodeName, more: Resources) -> None:
         world = self._world
         if node in world.books:
-            footprint = quota.footprint if sign > 0 else quota.footprint.times(-1)
-            world.put(world.books, node, ledger.promise(world.books[node], footprint))
+            world.put(world.books, node, ledger.promise(world.books[node], more))
             world.touch(node)
 
     def _wait(self, node: NodeName, task: Task, *, back: bool = False) -> None:
@@ -201,6 +206,6 @@ def _differs(old: Quota, new: Quota) -> bool:
 
 
 def _write(old: Quota, new: Quota) -> WriteQuota:
-    mine = set(old.claims) ^ set(new.claims)
+    mine = set(old.claims) ^ set(new.claims) if old.claims and new.claims else (*old.claims, *new.claims)
     jobs = sorted({claim.job for claim in mine})
     return WriteQuota.of(new, tuple(JobId(job) for job in jobs))

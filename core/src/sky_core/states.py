@@ -14,6 +14,8 @@ from typing import Final
 class TaskState(StrEnum):
     """Where a task stands between submission and end (behaviour.md 3)."""
 
+    __hash__ = str.__hash__  # Enum's own is a function in Python, and every look-up would call it
+
     PENDING = "Pending"
     ALLOCATED_TO_QUOTA = "AllocatedToQuota"  # has claimed a quota; may have no node yet
     PIPELINED = "Pipelined"  # claims a quota whose node will have room when victims are gone
@@ -28,6 +30,8 @@ class TaskState(StrEnum):
 
 class Move(StrEnum):
     """What a trial may do to a task."""
+
+    __hash__ = str.__hash__
 
     CLAIM = "claim"
     GIVE_BACK = "give back"
@@ -55,6 +59,11 @@ MOVES: Final[Mapping[TaskState, Mapping[Move, TaskState]]] = {
 FINISHED: Final = frozenset({_S.SUCCEEDED, _S.FAILED})
 ON_NODE: Final = frozenset({_S.BINDING, _S.BOUND, _S.RUNNING})
 """Holds its node and counts as placed (behaviour.md 1, Members)."""
+
+PLACED: Final = ON_NODE | {_S.SUCCEEDED}
+"""Counts as placed, unless it succeeded after we evicted it."""
+
+READY: Final = PLACED | {_S.ALLOCATED}
 
 
 class IllegalMove(Exception):  # noqa: N818  the name that behaviour.md gives it

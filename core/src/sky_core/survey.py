@@ -5,7 +5,7 @@ changes. A parcel that looks around (affinity, spread) is asked anew each time, 
 depends on the others.
 """
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -16,7 +16,7 @@ from sky_core.model import Node, NodeName, Zone
 from sky_core.pairs import Pairs
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
-from sky_core.reasons import Reason
+from sky_core.reasons import Finding, Reason
 from sky_core.renewal import FEW, Renewal
 from sky_core.resources import Resources
 from sky_core.rivals import Rivals
@@ -32,8 +32,14 @@ class Survey(Protocol):
     def slots(self, parcel: Parcel, node: NodeName) -> int:
         """How many parcels like this one the node takes now; 0 where it refuses."""
 
+    def slots_on(self, parcel: Parcel, nodes: Sequence[NodeName]) -> list[int]:
+        """The same of several nodes."""
+
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """Why the node refuses the parcel; empty where it takes it."""
+
+    def all_refusals(self, parcel: Parcel) -> Sequence[tuple[Reason, ...]]:
+        """Those of all nodes in index order; where they are equal, preferably the very same."""
 
     def depends(self, parcel: Parcel) -> bool:
         """Whether what a node says of the parcel depends on what others hold: then slots are 0 or 1, and say little."""
@@ -47,11 +53,24 @@ class Survey(Protocol):
     def tightest(self, parcel: Parcel, area: Area, count: int) -> Zone | None:
         """Of the area's zones with slots for so many, that with fewest; of equal ones the first by `zone_ranks`."""
 
-    def placed(self, parcel: Parcel, node: NodeName) -> None:
-        """The parcel, which the node took, was just placed there: nothing else has changed since it was asked."""
+    def holds(self, parcels: Sequence[Parcel], area: Area) -> bool:
+        """True only where the area takes all of these, wherever each goes; False where only asking tells."""
+
+    def takes_all(self, parcels: Sequence[Parcel], node: NodeName) -> bool:
+        """True only where the node takes all of these, one after the other; False where only asking tells."""
+
+    @property
+    def lent(self) -> bool:
+        """Whether spot pods were anywhere when this was first asked."""
+
+    def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
+        """So many parcels like this one, which the node took, were just placed there, and nothing else has changed."""
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """The node of the area that the policy likes best for the parcel; None where all refuse."""
+
+    def told(self, parcel: Parcel, area: Area, tell: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+        """What `tell` makes of the answers of all nodes to such a parcel, for which the area was searched."""
 
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
         """The nodes of an area in index order."""
@@ -76,9 +95,9 @@ class Classes:
     @cached_property
     def _kept(self) -> Kept:
         world, policy = self._world, self._points.policy
-        kept = world.kept
+        kept = world.kept.get(Kept)
         if not isinstance(kept, Kept) or kept.policy is not policy or not kept.columns.open(self._frees):
-            kept = world.kept = Kept(Columns(world, self._frees), policy)
+            kept = world.kept[Kept] = Kept(Columns(world, self._frees), policy)
         kept.forget(MOST_VIEWS)
         return kept
 
@@ -99,7 +118,7 @@ class Classes:
         return not shunned and set(self._points.names("qn.best")) <= {"topology"}
 
     @cached_property
-    def _lent(self) -> bool:
+    def lent(self) -> bool:
         """Whether spot pods are anywhere: then scores of quotas are relative to whose eviction would cost most."""
         return bool(self._columns.lent)
 
@@ -116,6 +135,14 @@ class Classes:
         view = self._view(parcel)
         return int(view.slots[self._columns.at[node]]) if view is not None else self._pairs.slots(parcel, node)
 
+    def slots_on(self, parcel: Parcel, nodes: Sequence[NodeName]) -> list[int]:
+        """Likewise."""
+        view, at = self._view(parcel), self._columns.at
+        if view is None:
+            return [self._pairs.slots(parcel, node) for node in nodes]
+        slots: list[int] = view.slots[[at[node] for node in nodes]].tolist()
+        return slots
+
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """From the class's answer; asked anew for a parcel that looks around."""
         view = self._view(parcel)
@@ -123,9 +150,17 @@ class Classes:
             return self._pairs.refusals(parcel, node)
         if view.slots[self._columns.at[node]]:
             return ()
-        if node not in view.refusals:
-            view.refusals[node] = self._pairs.refusals(parcel, node)
-        return view.refusals[node]
+        return self._refusals(view, parcel, self._columns.at[node])
+
+    def all_refusals(self, parcel: Parcel) -> Sequence[tuple[Reason, ...]]:
+        """Only those are asked that have not been since they changed."""
+        view, names = self._view(parcel), self._columns.names
+        if view is None:
+            return [self._pairs.refusals(parcel, name) for name in names]
+        for at in np.flatnonzero(view.slots == 0).tolist():
+            if not view.refusals or view.refusals[at] is None:
+                self._refusals(view, parcel, at)
+        return [reasons or () for reasons in view.refusals] if view.refusals else [()] * len(names)
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Summed once per area, then kept in step with the nodes that change."""
@@ -150,15 +185,29 @@ class Classes:
         best = holds[np.argmin(slots[holds] * len(slots) + columns.zone_rank[holds])]
         return self._world.zones[columns.zones[best]]
 
-    def placed(self, parcel: Parcel, node: NodeName) -> None:
-        """One slot less, by what slots mean: the node need not be asked again."""
+    def holds(self, parcels: Sequence[Parcel], area: Area) -> bool:
+        """By the slots of their class, if they are of one."""
+        view = self._view(parcels[0])
+        if view is None or self.total(parcels[0], area) < len(parcels):
+            return False
+        return all([self._view(parcel) is view for parcel in parcels])
+
+    def takes_all(self, parcels: Sequence[Parcel], node: NodeName) -> bool:
+        """Likewise."""
+        view = self._view(parcels[0])
+        if view is None or view.slots[self._columns.at[node]] < len(parcels):
+            return False
+        return len(parcels) == 1 or all([self._view(parcel) is view for parcel in parcels])
+
+    def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
+        """So many slots less, by what slots mean: the node need not be asked again."""
         view = parcel.view if isinstance(parcel.view, View) else None
         changed, at = self._world.changed, self._columns.at[node]
-        if view is None or not view.slots[at]:
+        if view is None or view.slots[at] < count:
             return
-        if all(name == node for name in changed[view.cursor :]):
+        if all([name == node for name in changed[view.cursor :]]):
             view.cursor = len(changed)
-            self._renewal.set(view, at, int(view.slots[at]) - 1)
+            self._renewal.set(view, at, int(view.slots[at]) - count)
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """By scores where these stand alone or by one measure, else from all candidates."""
@@ -167,11 +216,29 @@ class Classes:
             return self._pairs.best(parcel, area)
         if not (self._plain and _indifferent(parcel)):
             return self._pairs.choose(parcel, self._candidates(view, area))
-        if self._lent and not parcel.direct:
+        if self.lent and not parcel.direct:
             return self._rivals(view, parcel, area).best()
         scores = self._renewal.scores(view, parcel)[self._columns.area(area)]
         first = int(np.argmax(scores)) if len(scores) else 0
         return self.nodes(area)[first] if len(scores) and scores[first] != NOWHERE else None
+
+    def told(self, parcel: Parcel, area: Area, tell: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+        """Once per class, until a node changes."""
+        view = self._view(parcel)
+        if view is None:
+            return tell()
+        if area not in view.told:
+            view.told[area] = tell()
+        return view.told[area]
+
+    def _refusals(self, view: View, parcel: Parcel, at: int) -> tuple[Reason, ...]:
+        if not view.refusals:
+            view.refusals = [None] * len(view.slots)
+        found = view.refusals[at]
+        if found is None:
+            reasons = self._pairs.refusals(parcel, self._columns.names[at])
+            found = view.refusals[at] = view.reasons.setdefault(reasons, reasons)
+        return found
 
     def _candidates(self, view: View, area: Area) -> list[Node]:
         nodes, at = self._columns.nodes, np.arange(len(view.slots))[self._columns.area(area)]
@@ -210,7 +277,7 @@ class Classes:
             (self._passing if masks is None else self._kept.views)[kind] = view
         if view.owner is not self:
             view.owner = self
-            view.refusals, view.rivals = {}, {}
+            view.rivals = {}
             if view.scores is not None and self._points.scores is None:
                 view.scores = None
         return view
@@ -218,8 +285,9 @@ class Classes:
 
 def _kind(parcel: Parcel) -> Hashable:
     """What parcels of one class have in common."""
-    shapes = tuple(task.shape for task in parcel.tasks)
-    return (parcel.quota.spec, shapes, parcel.footprint, parcel.job.topology, parcel.direct, parcel.evicts)
+    shapes, spec, footprint = tuple([task.shape for task in parcel.tasks]), parcel.quota.spec, parcel.footprint
+    own = None if footprint is spec.request else footprint
+    return (spec, shapes, own, parcel.job.topology, parcel.direct, parcel.evicts)
 
 
 def _indifferent(parcel: Parcel) -> bool:

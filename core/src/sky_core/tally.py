@@ -1,7 +1,9 @@
 """Reasons counted while deciding, so that the verdict is the evaluation itself."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.resources import NOTHING, Resources
@@ -37,6 +39,18 @@ class Tally:
         for code in dict.fromkeys(reason.code for reason in reasons):
             self._count(name, next(reason for reason in reasons if reason.code is code))
 
+    def add_all(self, said: Iterable[tuple[str, tuple[Reason, ...]]]) -> None:
+        """Many objects. Those whose refusals are the very same are only counted after the first few."""
+        alike: dict[int, tuple[tuple[Reason, ...], list[str]]] = {}
+        for name, reasons in said:
+            _, names = alike.setdefault(id(reasons), (reasons, []))
+            names.append(name)
+            if len(names) <= EXAMPLES:
+                self.add(name, reasons)
+        for reasons, names in alike.values():
+            if reasons and len(names) > EXAMPLES:
+                self._count_more(len(names) - EXAMPLES, reasons)
+
     def finding(self, finding: Finding) -> None:
         """A finding made elsewhere; it takes the place of one with its code."""
         self._findings[finding.code] = finding
@@ -50,26 +64,40 @@ class Tally:
         if self._never is not None and self._never.count == self._short_only:
             found = {code: finding for code, finding in found.items() if code not in _SHORT}
             found[Code.NEVER_FITS] = self._never
-        return tuple(sorted(found.values(), key=lambda finding: _ORDER[finding.code]))
+        return in_order(found.values())
 
     def _count(self, name: str, reason: Reason) -> None:
         self._findings[reason.code] = _counted(self._findings.get(reason.code), name, reason)
 
+    def _count_more(self, count: int, reasons: Sequence[Reason]) -> None:
+        if all(reason.code in _SHORT for reason in reasons):
+            self._short_only += count
+            if self._never is not None and any(reason.never is not None for reason in reasons):
+                self._never = replace(self._never, count=self._never.count + count)
+        for code in dict.fromkeys(reason.code for reason in reasons):
+            old = self._findings[code]
+            self._findings[code] = replace(old, count=old.count + count)
+
 
 def _counted(old: Finding | None, name: str, reason: Reason) -> Finding:
-    example = _example(name, reason)
     if old is None:
-        return Finding(reason.code, 1, reason.needed, reason.available, (example,))
-    examples = old.examples if len(old.examples) >= EXAMPLES else (*old.examples, example)
+        return Finding(reason.code, 1, reason.needed, reason.available, (_example(name, reason),))
+    examples = old.examples if len(old.examples) >= EXAMPLES else (*old.examples, _example(name, reason))
     available = _most(old.available, reason.available)
     return Finding(reason.code, old.count + 1, old.needed, available, examples)
 
 
+def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """In the order of the vocabulary."""
+    return tuple(sorted(findings, key=lambda finding: _ORDER[finding.code]))
+
+
 def _most(one: Resources, other: Resources) -> Resources:
-    """What the best of the refusing objects has."""
+    """What the best of the refusing objects has of each resource that it is refused for."""
     if one == other:
         return one
-    return one.most(other) if one and other else one or other
+    mine = one.units
+    return Resources({**mine, **{name: max(mine.get(name, held), held) for name, held in other.units.items()}})
 
 
 def _example(name: str, reason: Reason) -> str:

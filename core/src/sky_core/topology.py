@@ -105,12 +105,14 @@ def home(world: World, task: Task) -> NodeName | None:
 
 def homes(world: World, job: Job, *, zoned: bool) -> list[tuple[Task, NodeName]]:
     """The job's tasks that have a place, in rank order; with `zoned` only those in its communication group."""
-    tasks = map(world.tasks.__getitem__, job.tasks)
-    found = [
-        (task, node)
-        for task in tasks
-        if (node := home(world, task)) is not None and node in world.nodes and task.unfinished
-    ]
+    tasks, quotas, found = world.tasks, world.quotas, []
+    for id_ in job.tasks:
+        task = tasks[id_]
+        if (node := task.node) is None:  # as `home`, which would be called for each task of each gang, again and again
+            quota = quotas.get(task.quota) if task.quota is not None else None
+            node = quota.node if quota is not None else None
+        if node is not None and node in world.nodes and task.unfinished:
+            found.append((task, node))
     if zoned and found and any(world.tasks[id_].shape.rdma for id_ in job.tasks):
         return [(task, node) for task, node in found if task.shape.rdma]
     return found

@@ -32,16 +32,9 @@ class Victims:
         self._cards = cards
         self._now = now
         self._pricing = pricing
-        self._anywhere: bool | None = None
         self._spent: dict[tuple[str, str], int] = {}
         self._known: dict[NodeName, _Known] = {}
         self._known_at: tuple[int, dict[tuple[str, str], int]] = (len(world.changed), {})
-
-    def anywhere(self) -> bool:
-        """Whether any node had spot pods when the session began."""
-        if self._anywhere is None:
-            self._anywhere = any(book.exclusive or book.shared for book in self._world.books.values())
-        return self._anywhere
 
     def evictable(self, node: NodeName) -> tuple[Task, ...]:
         """The pods on a node that may be evicted: our spot pods that the policy gives up and no budget protects."""

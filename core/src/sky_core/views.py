@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sky_core.columns import Columns, Numbers
-from sky_core.model import NodeName
 from sky_core.plugin import Area, Sieve
 from sky_core.policy import Policy
-from sky_core.reasons import Reason
+from sky_core.reasons import Finding, Reason
 from sky_core.rivals import Rivals
 
 NOWHERE: Final = int(np.iinfo(np.int64).min)
@@ -40,10 +39,24 @@ class View:
     """One class: slots by node, their sums by area and by zone, and scores where somebody asked who is best.
 
     Without masks every node is asked about more than its room. `unscored` are the positions whose score is not known
-    any more. `refusals` and `rivals` hold for the session of `owner` alone.
+    any more. `refusals` are, by position, those that somebody asked for, if any; equal ones are one, kept in `reasons`;
+    `told` is what was made of them for an area. `rivals` hold for the session of `owner` alone.
     """
 
-    __slots__ = ("by_zone", "cursor", "masks", "owner", "refusals", "rivals", "scores", "slots", "totals", "unscored")
+    __slots__ = (
+        "by_zone",
+        "cursor",
+        "masks",
+        "owner",
+        "reasons",
+        "refusals",
+        "rivals",
+        "scores",
+        "slots",
+        "told",
+        "totals",
+        "unscored",
+    )
 
     def __init__(self, masks: Sequence[Mask] | None) -> None:
         """Nothing is known."""
@@ -55,7 +68,9 @@ class View:
         self.scores: Numbers | None = None
         self.unscored: set[int] = set()
         self.owner: object = None
-        self.refusals: dict[NodeName, tuple[Reason, ...]] = {}
+        self.refusals: list[tuple[Reason, ...] | None] = []
+        self.reasons: dict[tuple[Reason, ...], tuple[Reason, ...]] = {}
+        self.told: dict[Area, tuple[Finding, ...]] = {}
         self.rivals: dict[Area, Rivals] = {}
 
 

@@ -3,7 +3,7 @@
 The world is long-lived. Between cycles the intake changes it; within a cycle Statements do, and take everything back.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Final
 
 from sky_core.model import (
@@ -33,6 +33,18 @@ LONGEST: Final = 1_000_000
 _ABSENT: Final = object()
 
 
+class News:
+    """Whose rows have come, changed or gone since those who keep something of them last looked. Cycles leave none."""
+
+    __slots__ = ("jobs", "quotas", "tasks")
+
+    def __init__(self) -> None:
+        """None."""
+        self.jobs: set[JobId] = set()
+        self.quotas: set[QuotaName] = set()
+        self.tasks: set[TaskId] = set()
+
+
 class World:
     """The tables, by id.
 
@@ -44,7 +56,7 @@ class World:
     `unanswered`: the jobs for which something that we sent is unanswered; nothing is decided for them.
 
     `changed` is a log of nodes whose row, book or lists changed, by whomever; caches hold a cursor into it. `kept` is
-    where they may outlive a session: never more than the log lets them know, and never asked by anybody else.
+    where they may outlive a session, each under its class: they never know more than the log and the `news` tell.
     """
 
     def __init__(self) -> None:
@@ -68,7 +80,8 @@ class World:
         self.quotas_apart = 0
         self.unanswered: frozenset[JobId] = frozenset()
         self.changed: list[NodeName] = []
-        self.kept: object = None
+        self.kept: dict[object, object] = {}
+        self.news = News()
         self._log: list[tuple[dict[Any, Any], Any, Any]] = []
 
     def put(self, table: dict[Any, Any], key: Hashable, row: object) -> None:
@@ -84,7 +97,7 @@ class World:
         """Forget what has changed, and all that is kept, where the log has become long. Between sessions."""
         if len(self.changed) > LONGEST:
             self.changed.clear()
-            self.kept = None
+            self.kept.clear()
 
     def present(self, node: NodeName) -> list[Task]:
         """Who counts as being on a node: the pods on it, and who claims a quota bound to it (behaviour.md 5.2)."""
@@ -102,22 +115,29 @@ class World:
 
     def rollback(self, mark: int) -> None:
         """Take back every write since the mark."""
-        log = self._log
-        while len(log) > mark:
-            table, key, old = log.pop()
+        books, quotas, touch = self.books, self.quotas, self.changed.append
+        undone = self._log[mark:]
+        del self._log[mark:]
+        undone.reverse()
+        for table, key, old in undone:
             if old is _ABSENT:
                 del table[key]
-            else:
-                table[key] = old
-            if table is self.books:
-                self.changed.append(key)
-            elif table is self.quotas and old is not _ABSENT and old.node is not None:
-                self.changed.append(old.node)  # a claim on a bound quota need not have moved the book
+                continue
+            table[key] = old
+            if table is books:
+                touch(key)
+            elif table is quotas and old.node is not None:
+                touch(old.node)  # a claim on a bound quota need not have moved the book
 
-    def before(self, table: dict[Any, Any], mark: int) -> dict[Any, Any]:
-        """The rows of one table that were written since the mark, as they stood at it (absent ones left out)."""
-        first: dict[Any, Any] = {}
+    def written(self, table: dict[Any, Any]) -> set[Any]:
+        """The keys of one table that an open trial has written."""
+        return {key for written, key, _ in self._log if written is table}
+
+    def before(self, tables: Sequence[dict[Any, Any]], mark: int) -> list[dict[Any, Any]]:
+        """Of each table the rows that were written since the mark, as they stood at it (absent ones left out)."""
+        found = {id(table): dict[Any, Any]() for table in tables}
         for written, key, old in self._log[mark:]:
-            if written is table and key not in first:
+            first = found.get(id(written))
+            if first is not None and key not in first:
                 first[key] = old
-        return {key: old for key, old in first.items() if old is not _ABSENT}
+        return [{key: old for key, old in first.items() if old is not _ABSENT} for first in found.values()]

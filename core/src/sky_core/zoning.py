@@ -19,14 +19,14 @@ _SHORT: Final = frozenset({Code.INSUFFICIENT_QUOTA_IDLE, Code.INSUFFICIENT_IDLE,
 def zoned(context: Context, job: Job, group: Sequence[Parcel], extras: Sequence[Parcel], ranks: str) -> Layout | None:
     """namedzone: one zone for all; else, as the job's policy says, wait or take the fewest zones."""
     zones = _candidates(context, job)
-    if _unknown(context, group, zones):
-        return Layout(refusal=(Finding(Code.TOPOLOGY_UNKNOWN, len(context.world.nodes)),))
     needed = Group(context, group)
     order = ZoneOrder(context.world, job, context.zone_ranks())
     for each in (Group(context, [*group, *extras]), needed) if extras else (needed,):
         zone = _single(each, zones, order)
         if zone is not None:
             return seated(job, each, [Place(zone.nodes, len(each.parcels))], ranks)
+    if _unknown(context, group, zones):
+        return Layout(refusal=(Finding(Code.TOPOLOGY_UNKNOWN, len(context.world.nodes)),))
     if job.topology.required:
         return Layout(refusal=(_lacking(needed, zones),)) if zones else Layout()
     if _still_patient(context, job, group, zones):
@@ -72,6 +72,8 @@ def _unknown(context: Context, group: Sequence[Parcel], zones: Sequence[Zone]) -
     if taken is not None and any(zone is taken for zone in zones):
         return False
     if taken is not None and any(context.total(parcel, Area(zone.id.spec, zone.id)) for zone in zones):
+        return False
+    if sum(len(zone.nodes) for zone in world.zones.values()) == len(world.nodes):
         return False
     return any(
         node.zone is None and all(r.code is Code.TOPOLOGY_UNKNOWN for r in context.refusals(parcel, node.name))
@@ -137,6 +139,8 @@ def _waiting(job: Job, lacking: Finding) -> Finding:
 
 def _several(job: Job, group: Group, zones: Sequence[Zone], ranks: str) -> Layout:
     """The fewest zones of one fabric and one spec code; of equally many, the least left over, then by name."""
+    if not group.may_fit(Area(group.context.area(job.id).spec)):
+        return Layout()
     best: tuple[tuple[int, int, str, str], list[Place]] | None = None
     for spec, fabric in sorted({(zone.id.spec, zone.fabric) for zone in zones}):
         parts = [zone for zone in zones if (zone.id.spec, zone.fabric) == (spec, fabric)]

@@ -1,7 +1,6 @@
 """Task → quota: admit each job, and claim quotas for its needed members, all or none; then for its extras."""
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
 
 from msgspec.structs import replace
 
@@ -9,13 +8,12 @@ from sky_core import reservations
 from sky_core.admission import admission
 from sky_core.areas import apart, candidates, card_area, homes_in, rank_bounds
 from sky_core.claiming import Claimer, Terms
-from sky_core.members import OPEN, started
+from sky_core.members import OPEN, least_request, started
 from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
-from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals
+from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals, surely_places
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
-from sky_core.resources import Resources
 from sky_core.session import Session
 from sky_core.states import TaskState
 from sky_core.tally import EXAMPLES, Tally
@@ -89,7 +87,7 @@ def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> b
         if not all(claimer.claim(task) for task in tasks) or not session.points["quotaReady"](job):
             return False
         with session.trial() as ahead:
-            if place_needed(session, ahead, job) is not None:
+            if not surely_places(session, job) and place_needed(session, ahead, job) is not None:
                 return False
         standing.area = Area(terms.area.spec)
         trial.commit()
@@ -175,6 +173,6 @@ def _claimless(tasks: Sequence[Task]) -> list[Task]:
 def _homes(session: Session, job: Job) -> tuple[QuotaName, ...]:
     """The quotas with an existing node that the job's queue may use."""
     world = session.world
-    least = reduce(Resources.least, (world.tasks[id_].shape.request for id_ in job.tasks))
-    quotas = (world.quotas[name] for name in session.shelves.homes(job.queue, least))
+    names = session.shelves.homes(job.queue, least_request(world, job))
+    quotas = (world.quotas[name] for name in names)
     return tuple(quota.name for quota in quotas if (quota.node or quota.spec.static_node) in world.nodes)

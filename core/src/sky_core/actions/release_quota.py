@@ -24,11 +24,8 @@ def release_quota(session: Session) -> None:
 
 
 def _release_empty(session: Session) -> None:
-    world = session.world
     with session.trial() as trial:
-        for name in session.bound_quotas():
-            quota = world.quotas[name]
-            held = quota.claims or quota.keeps_place(session.now) or quota.spec.static_node
-            if quota.node is not None and not (held or quota.pending):
-                trial.release_quota(name)
+        for quota in session.idle_quotas():
+            if not (quota.claims or quota.keeps_place(session.now) or quota.spec.static_node or quota.pending):
+                trial.release_quota(quota.name)
         trial.commit()

@@ -1,7 +1,6 @@
 """An expression that fits its function point, ready to be bound to the functions of plugins."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from math import prod
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +8,8 @@ import msgspec
 from sky_core.expressions.operators import DEFAULT_OPERATOR, NEUTRAL, OPERATORS, Ask, Kind
 from sky_core.expressions.syntax import Call, Expression, ExpressionError, Name, Node, Star, Weight
 
-_MODEST: Final = 10**12
+_MODEST: Final = 10**9
+"""How many scores of a plugin, times a weight in thousandths, fit into 64 bits without a doubt."""
 
 
 class Combination(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -32,8 +32,19 @@ class Combination(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def additive(self) -> bool:
         """Whether it only weighs and adds, by weights that keep scores within 64 bits: then it takes columns too."""
-        weights = (abs(node.thousandths) for node in _nodes(self.root) if isinstance(node, Weight))
-        return self.operators <= {"sum", "weight"} and prod(max(weight, 1) for weight in weights) <= _MODEST
+        return self.operators <= {"sum", "weight"} and self._reach(self.root) <= _MODEST
+
+    def _reach(self, node: Node) -> float:
+        """How many times the largest score of a plugin the whole may come to."""
+        match node:
+            case Weight(argument=argument, thousandths=thousandths):
+                return self._reach(argument) * abs(thousandths) / 1000
+            case Call(arguments=arguments):
+                return sum(map(self._reach, arguments))
+            case Star():
+                return len(self.rest)
+            case Name():
+                return 1
 
     def bind(self, functions: Mapping[str, Ask], mark: Callable[[str, Any], Any] | None = None) -> Ask:
         """One function that asks the plugins and combines their answers as `Kind` says.

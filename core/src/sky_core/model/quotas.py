@@ -100,6 +100,8 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def footprint(self) -> Resources:
         """What it takes of its node's quotaIdle: its request, and the claims on what it does not name."""
         claimed, named = self.claimed.units, self.spec.named
+        if claimed.keys() <= named:
+            return self.spec.request
         more = {name: claimed[name] for name in BY_NODE if name in claimed and name not in named}
         return self.spec.request + Resources(more) if more else self.spec.request
 

@@ -9,7 +9,7 @@ from sky_core.constraints import HostPort, NodeAffinity, NodeTerm, PodAffinity, 
 from sky_core.model.names import Duration, Instant, JobId, NodeName, QuotaName, TaskId
 from sky_core.resources import Resources
 from sky_core.selectors import EVERYTHING, Labels, Selector
-from sky_core.states import FINISHED, ON_NODE, Move, TaskState, after
+from sky_core.states import FINISHED, MOVES, ON_NODE, PLACED, READY, Move, TaskState, after
 
 
 class Pool(StrEnum):
@@ -91,12 +91,12 @@ class Task(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     @property
     def placed(self) -> bool:
         """Binding, Bound, Running, or Succeeded unless we evicted it (behaviour.md 1)."""
-        return self.state in ON_NODE or (self.state is TaskState.SUCCEEDED and not self.evicted)
+        return self.state in PLACED and (not self.evicted or self.state in ON_NODE)
 
     @property
     def ready(self) -> bool:
         """Placed, or Allocated in this trial."""
-        return self.state is TaskState.ALLOCATED or self.placed
+        return self.state in READY and (not self.evicted or self.state not in FINISHED)
 
     @property
     def unfinished(self) -> bool:
@@ -107,5 +107,5 @@ class Task(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         self, move: Move, *, quota: QuotaName | None = None, node: NodeName | None = None, evicted: bool = False
     ) -> "Task":
         """The row after a move, or `IllegalMove`. Its quota and node are those given, none where none is given."""
-        state = after(self.key, self.state, move)
+        state = MOVES[self.state].get(move) or after(self.key, self.state, move)
         return msgspec.structs.replace(self, state=state, quota=quota, node=node, evicted=evicted)

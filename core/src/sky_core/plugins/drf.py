@@ -12,14 +12,17 @@ def open_session(context: Context, _arguments: None) -> Functions:
 
     def job_order(one: Job, other: Job) -> int:
         """Lower dominant share first."""
-        return context.job_share(one.id) - context.job_share(other.id)
+        return job_key(one) - job_key(other)
+
+    def job_key(job: Job) -> int:
+        return context.job_share(job.id)
 
     def queue_order(one: Queue, other: Queue) -> int:
         """Lower dominant share ÷ weight first, compared without division."""
         left = context.queue_share(one.name) * max(other.weight, 1)
         return left - context.queue_share(other.name) * max(one.weight, 1)
 
-    return Functions(job_order=job_order, queue_order=queue_order)
+    return Functions(job_order=job_order, job_key=job_key, queue_order=queue_order)
 
 
 PLUGIN = Plugin(name="drf", open=open_session)

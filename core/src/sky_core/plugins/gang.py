@@ -22,6 +22,7 @@ def open_session(context: Context, _: None) -> Functions:
         quota_ready=gangs.have_quotas,
         quota_allocate=gangs.seated,
         job_order=gangs.order,
+        job_key=gangs.rank,
     )
 
 
@@ -68,9 +69,10 @@ class _Gangs:
 
     def order(self, one: Job, other: Job) -> int:
         """A broken gang first, so that it gets its place back; then those that are not ready."""
-        return self._rank(one) - self._rank(other)
+        return self.rank(one) - self.rank(other)
 
-    def _rank(self, job: Job) -> int:
+    def rank(self, job: Job) -> int:
+        """The same of one job."""
         if job.id not in self._ranks:
             ready = self.ready(job)
             self._ranks[job.id] = 0 if started(self._world, job) and not ready else 2 if ready else 1

@@ -71,10 +71,13 @@ def open_session(context: Context, _: None) -> Functions:
 
     def job_order(one: Job, other: Job) -> int:
         """By the priority of their JobQueues; without one, 0."""
-        mine, theirs = lanes.of(one), lanes.of(other)
-        return (theirs.priority if theirs is not None else 0) - (mine.priority if mine is not None else 0)
+        return job_key(one) - job_key(other)
 
-    return Functions(job_enqueueable=job_enqueueable, job_order=job_order)
+    def job_key(job: Job) -> int:
+        lane = lanes.of(job)
+        return -lane.priority if lane is not None else 0
+
+    return Functions(job_enqueueable=job_enqueueable, job_order=job_order, job_key=job_key)
 
 
 PLUGIN = Plugin(name="jobqueue", open=open_session, reconcile=job_queue_statuses)

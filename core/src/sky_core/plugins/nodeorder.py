@@ -56,7 +56,10 @@ def open_session(context: Context, _: None) -> Functions:
         return for_parcel(parcel, field)[node.name]
 
     def many_for_parcel(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
-        return [node_for_parcel(parcel, node, Field((node,))) for node in nodes]
+        plain = FULL // PARTS if not any(map(_prefers, parcel.tasks)) else None
+        if plain is not None and not parcel.quota.spec.node_affinity.preferred:
+            return [for_parcel(parcel, Field((node,)))[node.name] if node.taints else plain for node in nodes]
+        return [for_parcel(parcel, Field((node,)))[node.name] for node in nodes]
 
     def node_for_task(task: Task, node: Node, field: Field) -> int:
         if not node.taints and not _prefers(task):

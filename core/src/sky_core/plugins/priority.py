@@ -6,7 +6,12 @@ from sky_core.plugin import Context, Functions, Plugin
 
 def job_order(one: Job, other: Job) -> int:
     """A job's priority is its PodGroup's, else its highest task's."""
-    return other.priority - one.priority
+    return job_key(one) - job_key(other)
+
+
+def job_key(job: Job) -> int:
+    """The same of one job."""
+    return -job.priority
 
 
 def task_order(one: Task, other: Task) -> int:
@@ -21,7 +26,7 @@ def queue_order(one: Queue, other: Queue) -> int:
 
 def open_session(_context: Context, _arguments: None) -> Functions:
     """Needs nothing of the session."""
-    return Functions(job_order=job_order, task_order=task_order, queue_order=queue_order)
+    return Functions(job_order=job_order, job_key=job_key, task_order=task_order, queue_order=queue_order)
 
 
 PLUGIN = Plugin(name="priority", open=open_session)

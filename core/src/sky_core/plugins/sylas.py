@@ -45,7 +45,7 @@ def open_session(context: Context, _: Pricing) -> Functions:
 
     def scores(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
         """The same of each node on its own."""
-        return [score(parcel, node, Field((node,))) for node in nodes]
+        return [score(parcel, node, Field((node,))) for node in nodes] if context.spot() else [0] * len(nodes)
 
     def evictions_avoided(_task: Task, _node: Node, _field: Field) -> int:
         """A spot task evicts nobody."""

@@ -4,7 +4,8 @@
 looks through all quotas for each task, and counts slots by putting copies of a parcel onto a node until it refuses one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,9 +28,9 @@ from sky_core.model import (
 )
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
-from sky_core.reasons import Reason
+from sky_core.reasons import Finding, Reason
+from sky_core.register import Shelf
 from sky_core.resources import Resources
-from sky_core.shelves import Shelf
 from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.topology import zone_of, zone_ranks
@@ -68,6 +69,19 @@ class Naive:
                 taken += 1
         return taken
 
+    def slots_on(self, parcel: Parcel, nodes: Sequence[NodeName]) -> list[int]:
+        """Each of them in turn."""
+        return [self.slots(parcel, node) for node in nodes]
+
+    def all_refusals(self, parcel: Parcel) -> list[tuple[Reason, ...]]:
+        """Each of them in turn."""
+        return [self.refusals(parcel, node) for node in self.nodes(Area())]
+
+    @cached_property
+    def lent(self) -> bool:
+        """By the books of all nodes."""
+        return any(book.exclusive or book.shared for book in self._world.books.values())
+
     def depends(self, parcel: Parcel) -> bool:
         """Whether the parcel looks around, or anybody in the world keeps such as it away."""
         pods = (term for task in self._world.tasks.values() for term in task.shape.pod_affinity.anti_required)
@@ -78,7 +92,15 @@ class Naive:
             or any(term.selector.matches(parcel.quota.spec.labels) for term in quotas)
         )
 
-    def placed(self, parcel: Parcel, node: NodeName) -> None:
+    def holds(self, _parcels: Sequence[Parcel], _area: Area) -> bool:
+        """All are tried."""
+        return False
+
+    def takes_all(self, _parcels: Sequence[Parcel], _node: NodeName) -> bool:
+        """Each is asked about."""
+        return False
+
+    def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
         """Nothing is remembered."""
 
     def total(self, parcel: Parcel, area: Area) -> int:
@@ -95,6 +117,10 @@ class Naive:
         inside = [z for z in zones if area.spec in (None, z.id.spec) and area.zone in (None, z.id)]
         keyed = [(self.total(parcel, Area(z.id.spec, z.id)), ranks[z.id], z) for z in inside]
         return min(((slots, rank, z) for slots, rank, z in keyed if slots >= count), default=(0, 0, None))[2]
+
+    def told(self, _parcel: Parcel, _area: Area, tell: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
+        """Told each time."""
+        return tell()
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """Of all nodes that do not refuse, side by side."""

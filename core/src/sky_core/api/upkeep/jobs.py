@@ -32,6 +32,7 @@ class JobUpkeep:
         concerned = self._tasks.changed | {job_id(key.namespace, key.name) for key in dirty["PodGroup"]}
         concerned |= self._by_classes(dirty["PriorityClass"])
         changes = {id_: self._job(id_) for id_ in concerned}
+        self._world.news.jobs |= concerned
         settle(self._world.jobs, changes, lambda id_, job: (job.created, id_))
         self._tasks.changed.clear()
         self._tasks.altered.clear()

@@ -38,6 +38,7 @@ class QuotaUpkeep:
             name = QuotaName(key.name)
             old, new = world.quotas.get(name), self._assumed.quota(self._store.quotas.get(key))
             changes[name] = new
+            world.news.quotas.add(name)
             claims, nodes = (_claims(old), _claims(new)), (_node(old), _node(new))
             self._claimants.move(name, *claims)
             self._bound.move(name, *nodes)

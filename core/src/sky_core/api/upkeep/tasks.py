@@ -120,6 +120,7 @@ class TaskUpkeep:
         if (either := new or old) is None:
             return set()
         id_ = either.id
+        self._world.news.tasks.add(id_)
         self.members.move(id_, _job(old), _job(new))
         for job in (*_job(old), *_job(new)):
             self.changed.add(job)
