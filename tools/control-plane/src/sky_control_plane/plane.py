@@ -18,7 +18,7 @@ from sky_control_plane.commands import CLIENTS, MASTERS, PROGRAMS, User, command
 from sky_control_plane.server import Server, ServerError
 
 ADMIN: Final = User("admin", (MASTERS,))
-PATIENCE: Final = 60.0
+PATIENCE: Final = 120.0
 DEFAULT_ACCOUNT: Final = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
