@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sky_core.topology import fewest
-from skyctl.bench.quality import command
 from skyctl.bench.quality.figures import figures
 from skyctl.bench.quality.filling import Need, Room, fill, policies
 from skyctl.bench.quality.play import play
@@ -98,11 +97,8 @@ def test_cards_of_the_wrong_kind_stay_free_in_vain() -> None:
         assert (filled.placed, filled.refused, filled.used, filled.unusable) == (8, 24, 0.25, 0.75)
 
 
-def test_the_answer_is_a_table_or_json_or_a_page(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(command, "KALOS_SITE", Site(leaves=4, per_leaf=32, per_spine=2))
-    few = ["bench", "quality", "best-fit", "--jobs", "5", "--seeds", "2"]
+def test_the_answer_is_a_table_or_json_or_a_page(capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["bench", "quality", "best-fit", "--jobs", "5", "--seeds", "2", "--leaves", "4"]
     assert status(few) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[2].split() == ["index-order", "best-fit"]

@@ -114,6 +114,7 @@ required; those named, or all, and always index-order. Without a file the trace 
 
   --jobs N           how many jobs come (3000); the first fifth fills the cluster and is not counted
   --load F           how much of the cluster the made-up jobs ask for (0.9)
+  --leaves N         of 32 nodes each, of which the cluster is made (32); where there are few, fewer jobs fill it
   --seed N           of which made-up jobs, or order of pods (5)
   --seeds N          how many seeds are played, from that one on (1); all policies get the same jobs
   --philly FILE      Philly's jobs instead: CSV with timestamp, duration, num_gpus; .gz too; on 80 nodes

@@ -1,4 +1,4 @@
-"""The workloads by name, in the order in which they are run. The goals are those of docs/performance.md."""
+"""The workloads by name, in the order in which they are run."""
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase

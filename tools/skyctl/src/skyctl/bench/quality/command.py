@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from cyclopts import Parameter
+from msgspec.structs import replace
 
 from skyctl.bench.quality.chart import page
 from skyctl.bench.quality.columns import columns
@@ -42,6 +43,7 @@ def quality(
     openb: str | None = None,
     jobs: int = 3_000,
     load: float = 0.9,
+    leaves: int = KALOS_SITE.leaves,
     nodes: int = 300,
     seed: int = 5,
     seeds: int = 1,
@@ -53,11 +55,11 @@ def quality(
         UsageError: The command line makes no sense.
         InputError: A trace can't be used.
     """
-    if min(jobs, nodes, seeds) < 1 or not 0 < load <= 10:
-        raise UsageError("--jobs, --nodes and --seeds are 1 or more, --load is more than 0 and at most 10")
+    if min(jobs, leaves, nodes, seeds) < 1 or not 0 < load <= 10:
+        raise UsageError("--jobs, --leaves, --nodes and --seeds are 1 or more, --load is more than 0 and at most 10")
     if philly is not None and openb is not None:
         raise UsageError("--philly or --openb: one of them")
-    plan = _of_philly(philly, jobs) if philly else _of_openb(openb, nodes) if openb else _of_kalos(jobs, load)
+    plan = _of_philly(philly, jobs) if philly else _of_openb(openb, nodes) if openb else _of_kalos(jobs, load, leaves)
     if unknown := [name for name in names if name not in plan.runs]:
         raise UsageError(f"no policy {unknown[0]!r} for this trace: there are {', '.join(plan.runs)}")
     chosen = [name for name in plan.runs if not names or name in (*names, BASE)]
@@ -80,8 +82,8 @@ def _tell(say: Callable[[str], None], what: str, done: int) -> None:
     say(f"{what}: {done:,} have come")
 
 
-def _of_kalos(count: int, load: float) -> Plan:
-    site = KALOS_SITE
+def _of_kalos(count: int, load: float, leaves: int) -> Plan:
+    site = replace(KALOS_SITE, leaves=leaves)
     title = f"{count:,} jobs like Kalos', {site.nodes:,} nodes, leaves of {site.per_leaf}, load {load:g}"
 
     def jobs(seed: int) -> Sequence[Job]:

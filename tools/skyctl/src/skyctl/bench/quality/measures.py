@@ -1,4 +1,4 @@
-"""The rows of the answer: what is said of each policy, and what of it is to be reached (docs/performance.md)."""
+"""The rows of the answer: what is said of each policy, and what of it is to be reached."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
