@@ -19,9 +19,11 @@ REASONS = st.builds(
 
 @given(st.lists(st.lists(REASONS, max_size=3).map(tuple), min_size=1, max_size=4), st.data())
 def test_many_at_once_come_to_the_same_as_one_by_one(kinds: list[tuple[Reason, ...]], draw: st.DataObject) -> None:
-    said = [(f"n{i}", each) for i, each in enumerate(draw.draw(st.lists(st.sampled_from(kinds), max_size=20)))]
+    said = draw.draw(st.lists(st.sampled_from(kinds), max_size=20))
+    names = [f"n{at}" for at in range(len(said))]
+    places = {reasons: [at for at, each in enumerate(said) if each == reasons] for reasons in said}
     together, single = Tally(), Tally()
-    together.add_all(said)
-    for name, reasons in said:
+    together.add_all(names, list(places.items()))
+    for name, reasons in zip(names, said, strict=True):
         single.add(name, reasons)
     assert together.findings() == single.findings()

@@ -5,7 +5,6 @@ Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cache
 from itertools import groupby
 from typing import Final
 
@@ -181,17 +180,17 @@ def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -
 
 def _told(session: Session, parcel: Parcel, area: Area) -> Findings:
     survey, nodes = session.survey, session.world.nodes
-    inside = set(survey.nodes(area)) if area != ANYWHERE else None
-
-    @cache
-    def elsewhere(spec: str) -> tuple[Reason, ...]:
-        return (Reason(Code.SPEC_MISMATCH, detail=f"card {spec or 'unknown'}, the gang has {area.spec}"),)
-
+    names, said = survey.nodes(ANYWHERE), survey.answers(parcel)
+    if area != ANYWHERE:
+        inside, elsewhere = set(survey.nodes(area)), defaultdict[str, list[int]](list)
+        for at in [at for reasons, places in said if not reasons for at in places]:
+            if names[at] not in inside:
+                elsewhere[nodes[names[at]].spec].append(at)
+        for spec, places in elsewhere.items():
+            detail = f"card {spec or 'unknown'}, the gang has {area.spec}"
+            said.append(((Reason(Code.SPEC_MISMATCH, detail=detail),), places))
     tally = Tally()
-    tally.add_all(
-        (name, reasons or (() if inside is None or name in inside else elsewhere(nodes[name].spec)))
-        for name, reasons in zip(survey.nodes(ANYWHERE), survey.all_refusals(parcel), strict=True)
-    )
+    tally.add_all(names, said)
     return tally.findings()
 
 

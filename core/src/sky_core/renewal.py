@@ -10,11 +10,15 @@ from sky_core.model import Node, ZoneId
 from sky_core.pairs import Pairs
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
-from sky_core.views import NOWHERE, View
+from sky_core.views import NOWHERE, UNASKED, View
 from sky_core.world import World
 
 FEW: Final = 12
 """Setting out to renew many nodes at once takes as long as renewing so many one by one."""
+
+
+MANY: Final = 2
+"""How many different refusals of each node are kept at most: with each change there may be new numbers."""
 
 
 class Renewal:
@@ -38,19 +42,19 @@ class Renewal:
         if cursor < 0 or view.cursor - cursor > len(columns.names):
             view.slots = self._slots(view, parcel, EVERYWHERE)
             view.scores = None
-            view.refusals = []
-            view.reasons.clear()
+            view.forget_answers()
             self._forget_sums(view)
             return
         stale = columns.stale(cursor)
+        if len(view.said) > MANY * len(columns.names):
+            view.forget_answers()
         if len(stale) <= self._few:
             for at in stale:
                 self.set(view, at, self._slots_at(view, parcel, at))
             return
         positions = np.array(stale, dtype=np.intp)
         view.slots[positions] = self._slots(view, parcel, positions)
-        for at in stale if view.refusals else ():
-            view.refusals[at] = None
+        view.answers[positions] = UNASKED
         if view.scores is not None:
             view.scores[positions] = NOWHERE
             view.unscored.update(stale)
@@ -62,8 +66,8 @@ class Renewal:
         node = columns.nodes[at]
         gained = slots - int(view.slots[at])
         view.slots[at] = slots
-        if view.refusals:
-            view.refusals[at] = None
+        if view.said:
+            view.answers[at] = UNASKED
             view.told.clear()
         for area in _areas(node) if view.totals or view.rivals else ():
             if area in view.totals:

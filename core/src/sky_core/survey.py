@@ -20,7 +20,7 @@ from sky_core.reasons import Finding, Reason
 from sky_core.renewal import FEW, Renewal
 from sky_core.resources import Resources
 from sky_core.rivals import Rivals
-from sky_core.views import NOWHERE, Kept, View
+from sky_core.views import NOWHERE, UNASKED, Kept, View
 from sky_core.world import World
 
 ANYWHERE: Final = Area()
@@ -38,8 +38,8 @@ class Survey(Protocol):
     def refusals(self, parcel: Parcel, node: NodeName) -> tuple[Reason, ...]:
         """Why the node refuses the parcel; empty where it takes it."""
 
-    def all_refusals(self, parcel: Parcel) -> Sequence[tuple[Reason, ...]]:
-        """Those of all nodes in index order; where they are equal, preferably the very same."""
+    def answers(self, parcel: Parcel) -> list[tuple[tuple[Reason, ...], Sequence[int]]]:
+        """What the nodes say, empty where they take it, each with the places in index order of those who say that."""
 
     def depends(self, parcel: Parcel) -> bool:
         """Whether what a node says of the parcel depends on what others hold: then slots are 0 or 1, and say little."""
@@ -152,15 +152,21 @@ class Classes:
             return ()
         return self._refusals(view, parcel, self._columns.at[node])
 
-    def all_refusals(self, parcel: Parcel) -> Sequence[tuple[Reason, ...]]:
-        """Only those are asked that have not been since they changed."""
+    def answers(self, parcel: Parcel) -> list[tuple[tuple[Reason, ...], Sequence[int]]]:
+        """Only those are asked that have not been since they changed; equal answers are found by their numbers."""
         view, names = self._view(parcel), self._columns.names
         if view is None:
-            return [self._pairs.refusals(parcel, name) for name in names]
-        for at in np.flatnonzero(view.slots == 0).tolist():
-            if not view.refusals or view.refusals[at] is None:
-                self._refusals(view, parcel, at)
-        return [reasons or () for reasons in view.refusals] if view.refusals else [()] * len(names)
+            each: dict[tuple[Reason, ...], list[int]] = {}
+            for at, name in enumerate(names):
+                each.setdefault(self._pairs.refusals(parcel, name), []).append(at)
+            return list(each.items())
+        for at in np.flatnonzero((view.slots == 0) & (view.answers == UNASKED)).tolist():
+            self._refusals(view, parcel, at)
+        numbers = np.where(view.slots > 0, UNASKED, view.answers)
+        return [
+            (view.said[number] if number != UNASKED else (), np.flatnonzero(numbers == number).tolist())
+            for number in sorted(set(numbers.tolist()))
+        ]
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Summed once per area, then kept in step with the nodes that change."""
@@ -232,13 +238,11 @@ class Classes:
         return view.told[area]
 
     def _refusals(self, view: View, parcel: Parcel, at: int) -> tuple[Reason, ...]:
-        if not view.refusals:
-            view.refusals = [None] * len(view.slots)
-        found = view.refusals[at]
-        if found is None:
+        number = int(view.answers[at])
+        if number == UNASKED:
             reasons = self._pairs.refusals(parcel, self._columns.names[at])
-            found = view.refusals[at] = view.reasons.setdefault(reasons, reasons)
-        return found
+            number = view.answers[at] = view.number_of(reasons)
+        return view.said[number]
 
     def _candidates(self, view: View, area: Area) -> list[Node]:
         nodes, at = self._columns.nodes, np.arange(len(view.slots))[self._columns.area(area)]

@@ -1,6 +1,7 @@
 """Reasons counted while deciding, so that the verdict is the evaluation itself."""
 
 from collections.abc import Iterable, Sequence
+from operator import itemgetter
 from typing import Final
 
 from msgspec.structs import replace
@@ -39,17 +40,19 @@ class Tally:
         for code in dict.fromkeys(reason.code for reason in reasons):
             self._count(name, next(reason for reason in reasons if reason.code is code))
 
-    def add_all(self, said: Iterable[tuple[str, tuple[Reason, ...]]]) -> None:
-        """Many objects. Those whose refusals are the very same are only counted after the first few."""
-        alike: dict[int, tuple[tuple[Reason, ...], list[str]]] = {}
-        for name, reasons in said:
-            _, names = alike.setdefault(id(reasons), (reasons, []))
-            names.append(name)
-            if len(names) <= EXAMPLES:
-                self.add(name, reasons)
-        for reasons, names in alike.values():
-            if reasons and len(names) > EXAMPLES:
-                self._count_more(len(names) - EXAMPLES, reasons)
+    def add_all(self, names: Sequence[str], said: Sequence[tuple[tuple[Reason, ...], Sequence[int]]]) -> None:
+        """Many objects: what some of them say, each with their places among the names, ascending.
+
+        Of those that say the same only the first few are examples; all others are counted.
+        """
+        heads = []
+        for reasons, places in said:
+            heads += [(at, reasons) for at in places[:EXAMPLES] if reasons]
+        for at, reasons in sorted(heads, key=itemgetter(0)):
+            self.add(names[at], reasons)
+        for reasons, places in said:
+            if reasons and len(places) > EXAMPLES:
+                self._count_more(len(places) - EXAMPLES, reasons)
 
     def finding(self, finding: Finding) -> None:
         """A finding made elsewhere; it takes the place of one with its code."""

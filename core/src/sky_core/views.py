@@ -15,6 +15,9 @@ from sky_core.rivals import Rivals
 NOWHERE: Final = int(np.iinfo(np.int64).min)
 """The score of a node that does not take the parcel."""
 
+UNASKED: Final = -1
+"""The number of an answer that is not known."""
+
 
 class Mask:
     """Which nodes a sieve lets through, kept in step with nodes that become others."""
@@ -39,18 +42,19 @@ class View:
     """One class: slots by node, their sums by area and by zone, and scores where somebody asked who is best.
 
     Without masks every node is asked about more than its room. `unscored` are the positions whose score is not known
-    any more. `refusals` are, by position, those that somebody asked for, if any; equal ones are one, kept in `reasons`;
-    `told` is what was made of them for an area. `rivals` hold for the session of `owner` alone.
+    any more. `answers` are, by position, the places in `said` of refusals that somebody asked for, `UNASKED` where
+    nobody has; `told` is what was made of them for an area. `rivals` hold for the session of `owner` alone.
     """
 
     __slots__ = (
+        "_numbers",
+        "answers",
         "by_zone",
         "cursor",
         "masks",
         "owner",
-        "reasons",
-        "refusals",
         "rivals",
+        "said",
         "scores",
         "slots",
         "told",
@@ -68,10 +72,25 @@ class View:
         self.scores: Numbers | None = None
         self.unscored: set[int] = set()
         self.owner: object = None
-        self.refusals: list[tuple[Reason, ...] | None] = []
-        self.reasons: dict[tuple[Reason, ...], tuple[Reason, ...]] = {}
+        self.answers: Numbers = np.zeros(0, dtype=np.int64)
+        self.said: list[tuple[Reason, ...]] = []
+        self._numbers: dict[tuple[Reason, ...], int] = {}
         self.told: dict[Area, tuple[Finding, ...]] = {}
         self.rivals: dict[Area, Rivals] = {}
+
+    def forget_answers(self) -> None:
+        """Nobody has asked why anybody refuses."""
+        self.answers = np.full(len(self.slots), UNASKED, dtype=np.int64)
+        self.said.clear()
+        self._numbers.clear()
+        self.told.clear()
+
+    def number_of(self, reasons: tuple[Reason, ...]) -> int:
+        """The place of an answer in `said`."""
+        number = self._numbers.setdefault(reasons, len(self.said))
+        if number == len(self.said):
+            self.said.append(reasons)
+        return number
 
 
 class Kept:

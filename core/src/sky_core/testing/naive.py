@@ -73,9 +73,9 @@ class Naive:
         """Each of them in turn."""
         return [self.slots(parcel, node) for node in nodes]
 
-    def all_refusals(self, parcel: Parcel) -> list[tuple[Reason, ...]]:
+    def answers(self, parcel: Parcel) -> list[tuple[tuple[Reason, ...], Sequence[int]]]:
         """Each of them in turn."""
-        return [self.refusals(parcel, node) for node in self.nodes(Area())]
+        return [(self.refusals(parcel, node), (at,)) for at, node in enumerate(self.nodes(Area()))]
 
     @cached_property
     def lent(self) -> bool:
