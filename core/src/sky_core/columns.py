@@ -55,8 +55,7 @@ class _Amounts:
 
     def _column(self, name: str) -> Numbers:
         if name not in self._columns:
-            found = (_bounded(row.get(name, 0)) for row in self._rows)
-            self._columns[name] = np.fromiter(found, np.int64, len(self._rows))
+            self._columns[name] = _column([row.get(name, 0) for row in self._rows])
         return self._columns[name]
 
 
@@ -192,6 +191,13 @@ class Columns:
             room, pods = room - coming, pods - others
         roomier = room + self._frees(name) if at in self.lent else room
         return promises.units, room.units, roomier.units, pods
+
+
+def _column(amounts: list[int]) -> Numbers:
+    try:
+        return np.maximum(np.array(amounts, dtype=np.int64), -1)
+    except OverflowError:
+        return np.array(list(map(_bounded, amounts)), dtype=np.int64)
 
 
 def _bounded(amount: int) -> int:

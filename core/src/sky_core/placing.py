@@ -59,15 +59,16 @@ def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None
 def surely_places(session: Session, job: Job) -> bool:
     """Whether slots alone say that `place_needed` would give all a node; False where only trying tells."""
     members = session.members(job)
-    parcels = session.parcels(job, members.needed)
-    if not parcels or job.topology.strict or not set(session.points.names("quotaAllocate")) <= _GATES:
+    if job.topology.strict or not set(session.points.names("quotaAllocate")) <= _GATES:
         return False
-    if any([task.quota is not None for task in members.extras]) or any(map(session.points["qn.prePredicate"], parcels)):
+    group, followers = _split(session, job, members.needed)
+    if not group or followers or any([task.quota is not None for task in members.extras]):
+        return False
+    if any(map(session.points["qn.prePredicate"], group)):
         return False
     if not job.topology.on:
-        return session.survey.holds(parcels, confines(session, job, parcels[0]))
-    group, followers = _split(session, job, members.needed)
-    layout: Layout | None = session.points["predicateZone"](job, group, ()) if not followers else None
+        return session.survey.holds(group, confines(session, job, group[0]))
+    layout: Layout | None = session.points["predicateZone"](job, group, ())
     if layout is None or len(layout.seats) < len(group):
         return False
     comers = defaultdict[NodeName, list[Parcel]](list)
@@ -279,8 +280,10 @@ def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parc
     parcels = session.parcels(job, tasks)
     if not any(session.world.tasks[id_].shape.rdma for id_ in job.tasks):
         return parcels, []
-    zoned = [parcel for parcel in parcels if any([task.shape.rdma for task in parcel.tasks])]
-    return zoned, [parcel for parcel in parcels if parcel not in zoned] if len(zoned) < len(parcels) else []
+    sides: tuple[list[Parcel], list[Parcel]] = ([], [])
+    for parcel in parcels:
+        sides[not any([task.shape.rdma for task in parcel.tasks])].append(parcel)
+    return sides
 
 
 def _larger_first(session: Session, parcels: Sequence[Parcel]) -> list[Parcel]:

@@ -83,7 +83,7 @@ def _sieve(parcel: Parcel) -> Sieve | None:
     if any(shape.ports or shape.looks_around for shape in shapes):
         return None
     asked = tuple((s.selector, s.tolerations, s.node_affinity.required, s.volumes) for s in shapes)
-    return Sieve(asked, lambda node: all(unfit(shape, node) is None for shape in shapes))
+    return Sieve(asked, lambda node: all([unfit(shape, node) is None for shape in shapes]))
 
 
 def _nothing(_: NodeName) -> Resources:
