@@ -107,7 +107,7 @@ class Points:
         return any(functions.qn.order_spans for functions in self._functions.values())
 
     @cached_property
-    def decisive(self) -> bool:
+    def _decisive(self) -> bool:
         """Whether a node that one sieve holds back refuses: each is asked wherever it speaks, and none is overruled."""
         stages = ("qn.select", "qn.predicate")
         combined = {operator for stage in stages for operator in self.policy.combinations[stage].operators}
@@ -116,7 +116,9 @@ class Points:
         return combined <= UNANIMOUS and all(name in self.names(stage) for name, stage in speaks)
 
     def sieves(self, parcel: Parcel) -> list[tuple[str, Sieve]] | None:
-        """The sieves of all plugins that are asked about a node, by their names; None where one of them can't tell."""
+        """The sieves of all plugins that are asked about a node, by their names; None where they can't tell."""
+        if not self._decisive:
+            return None
         found: list[tuple[str, Sieve]] = []
         for name in dict.fromkeys((*self.names("qn.select"), *self.names("qn.predicate"))):
             make = self._functions[name].qn.sieve

@@ -108,12 +108,9 @@ class Renewal:
         return [self._pairs.score(parcel, node, Field((node,))) for node in nodes]
 
     def _slots_at(self, view: View, parcel: Parcel, at: int) -> int:
-        if view.masks is not None:
-            if all(mask.lets[at] for mask in view.masks):
-                return self._columns.slots_at(parcel, at)
-            if self._points.decisive:
-                return 0
-        return self._pairs.slots(parcel, self._columns.names[at])
+        if view.masks is None:
+            return self._pairs.slots(parcel, self._columns.names[at])
+        return self._columns.slots_at(parcel, at) if all([mask.lets[at] for mask in view.masks]) else 0
 
     def _slots(self, view: View, parcel: Parcel, at: Positions | slice) -> Numbers:
         columns = self._columns
@@ -123,11 +120,6 @@ class Renewal:
         slots = columns.slots(parcel, at)
         for mask in view.masks:
             slots[~mask.lets[at]] = 0
-        if not self._points.decisive:
-            everyone = np.arange(len(columns.names))[at]
-            for mask in view.masks:
-                for i in np.flatnonzero(~mask.lets[at]).tolist():
-                    slots[i] = self._pairs.slots(parcel, columns.names[everyone[i]])
         return slots
 
     def _forget_sums(self, view: View) -> None:

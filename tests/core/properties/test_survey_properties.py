@@ -10,8 +10,10 @@ from sky_core.cycle import default_policy
 from sky_core.memory import Memory
 from sky_core.model import Instant, Job, Quota, QuotaName, QuotaSpec, Task
 from sky_core.plugin import Area, Parcel
+from sky_core.policy import compile_policy
 from sky_core.renewal import FEW
 from sky_core.session import Session
+from sky_core.settings import Settings
 from sky_core.shelves import Shelves
 from sky_core.statement import Statement
 from sky_core.states import TaskState
@@ -23,6 +25,8 @@ from sky_core.world import World
 
 NOW = instant(START)
 POLICY = default_policy()
+ASKING = compile_policy(Settings(), POLICY.plugins, {"qn.select": "or(quotapredicates)"})
+"""The same, but one in which a plugin might overrule another, so that every pair is asked."""
 STEPS = st.lists(st.sampled_from(["claim", "claim", "ask", "place", "place", "undo"]), min_size=1, max_size=10)
 
 
@@ -49,7 +53,8 @@ class Trial:
 
     def __init__(self, world: World, draw: st.DataObject, statement: Statement) -> None:
         survey = partial(Classes, few=draw.draw(st.sampled_from([0, FEW, 1_000])))
-        self.session = Session(world, Memory(), POLICY, NOW, survey, Shelves, statement.certificates)
+        policy = draw.draw(st.sampled_from([POLICY, POLICY, ASKING]))
+        self.session = Session(world, Memory(), policy, NOW, survey, Shelves, statement.certificates)
         self.world = world
         self.draw = draw
         self.statement = statement
