@@ -121,6 +121,13 @@ async def test_a_kubeconfig_that_cannot_be_used_is_named(tmp_path: Path) -> None
                 pass
 
 
+async def test_a_kubeconfig_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
+    path = f"{tmp_path / 'none'}:{tmp_path / 'neither'}"
+    with pytest.raises(AccessError, match=f"{path} can't be used: there is no such file"):
+        async with bridge(kubeconfig(path)):
+            pass
+
+
 async def test_without_a_kubeconfig_and_outside_of_a_pod_there_is_no_access(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
     with pytest.raises(AccessError, match="no kubeconfig is given"):

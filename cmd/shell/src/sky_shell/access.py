@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Awaitable, Callable
-from os import environ
+from os import environ, pathsep
 from pathlib import Path
 from typing import Final
 
@@ -36,6 +36,8 @@ def kubeconfig(path: str, context: str | None = None) -> Load:
 
     async def load() -> Configuration:
         configuration = Configuration()
+        if not _any_is_there(path):
+            raise AccessError(f"{path} can't be used: there is no such file")
         try:
             await load_kube_config(config_file=path, context=context, client_configuration=configuration)
         except _UNREADABLE as error:
@@ -43,6 +45,10 @@ def kubeconfig(path: str, context: str | None = None) -> Load:
         return configuration
 
     return load
+
+
+def _any_is_there(paths: str) -> bool:
+    return any(Path(path).expanduser().exists() for path in paths.split(pathsep))
 
 
 def in_cluster() -> Load:
