@@ -179,6 +179,7 @@ async def test_it_describes_and_explains(kubectl: Kubectl) -> None:
     await kubectl("create -f -", named("v1", "Event", "e", involvedObject=about, **said))
     assert "of this" in await kubectl("describe pod p")
     assert "of this" in await kubectl("get events")
+    assert "of this" in await kubectl("get events --sort-by=.lastTimestamp")
     assert "of this" in await kubectl("events --for pod/p")
 
 

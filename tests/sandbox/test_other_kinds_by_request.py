@@ -60,6 +60,13 @@ def test_an_event_is_seen_by_both_groups_in_their_own_words(caller: Caller) -> N
     assert caller.lines(watch)[0]["object"]["note"] == "n"
 
 
+def test_an_event_without_times_has_them_empty_so_that_clients_can_sort_by_them(caller: Caller) -> None:
+    caller.post(EVENTS, event())
+    core = caller.get(f"{CORE_EVENTS}/e").body
+    assert (core["firstTimestamp"], core["lastTimestamp"]) == (None, None)
+    assert caller.get(f"{EVENTS}/e").body["deprecatedLastTimestamp"] is None
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -24,6 +24,8 @@ _OLDER: Final = {newer: older for older, newer in _NEWER.items()}
 _NEEDED: Final = ("eventTime", "reportingComponent", "reportingInstance", "action", "reason")
 _LONGEST: Final = {"reportingInstance": 128, "action": 128, "reason": 128, "message": 1024}
 _DEPRECATED: Final = ("source", "firstTimestamp", "lastTimestamp", "count")
+_UNTIMED: Final = {"eventTime": None, "firstTimestamp": None, "lastTimestamp": None}
+"""What an event has even where it has no value, so that clients can sort by it."""
 _CLUSTERS: Final = ("default", "kube-system")
 
 
@@ -64,7 +66,7 @@ def admit(raw: dict[str, Any], case: Case) -> Object:
         causes = list(_changes(raw, case.old) if case.old else _lacks(raw))
     if causes:
         raise invalid(case.kind.kind, case.name, causes)  # of neither group
-    return raw
+    return {**_UNTIMED, **raw}
 
 
 def _lacks(raw: Object) -> list[Cause]:
