@@ -58,7 +58,7 @@ async def test_every_recorded_cycle_comes_out_as_it_did(
 
 
 async def test_files_are_bounded_and_each_is_read_alone(
-    tmp_path: Path, stage: Stage, sandbox: Sandbox, autojump_clock: MockClock
+    tmp_path: Path, stage: Stage, sandbox: Sandbox, autojump_clock: MockClock, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
     await work(
         stage,
@@ -70,6 +70,9 @@ async def test_files_are_bounded_and_each_is_read_alone(
     assert len(written) == 3
     assert all(Path(file).stat().st_size < 32 << 10 for file in written)
     assert [status(["replay", file]) for file in written] == [0, 0, 0]
+    alone = capfdbinary.readouterr().out.splitlines()[-3:]
+    assert status(["replay", str(tmp_path)]) == 0
+    assert capfdbinary.readouterr().out.splitlines() == alone
 
 
 async def test_another_configuration_shows_what_it_would_have_changed(
@@ -113,8 +116,14 @@ def test_what_is_no_file_of_the_recorder_is_refused(content: bytes, tmp_path: Pa
     file = tmp_path / "flight.jsonl.gz"
     file.write_bytes(content)
     assert status(["replay", str(file)]) == 1
+    assert status(["replay", str(tmp_path)]) == 1
     assert status(["replay", str(tmp_path / "none")]) == 1
     assert status(["replay"]) == 2
+
+
+def test_a_folder_without_recordings_is_refused(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert status(["replay", str(tmp_path)]) == 1
+    assert f"the folder {tmp_path} has no file of the flight recorder" in capfd.readouterr().err
 
 
 async def test_a_disk_that_fails_ends_the_recording_and_nothing_else(

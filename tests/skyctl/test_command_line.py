@@ -51,6 +51,11 @@ def test_wrong_usage_is_status_2_and_says_where_help_is(words: list[str], capsys
     assert "skyctl --help" in err
 
 
+def test_what_is_no_command_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert status(["nope"]) == 2
+    assert capsys.readouterr().err == "skyctl: nope is no command. skyctl --help shows what there is\n"
+
+
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], *([*name.split(), "--help"] for name in COMMANDS)])
 def test_help_is_shown_without_importing_what_commands_need(words: list[str]) -> None:
     code = "import sys; from skyctl.command_line import status; status(sys.argv[1:]); sys.exit(SLOW & set(sys.modules))"

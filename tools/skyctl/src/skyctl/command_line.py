@@ -89,6 +89,8 @@ def _command(words: Sequence[str]) -> int:
     for name, where in COMMANDS.items():
         app.command(where, name=name)
     name = begins_with(words, COMMANDS) or words[0]
+    if name not in COMMANDS and not name.startswith("-"):
+        raise UsageError(f"{name} is no command")
     return called(app, [name, *words[len(name.split()) :]])
 
 

@@ -10,7 +10,7 @@ skyctl: try the decisions of Sky-Scheduler, and ask for their reasons.
   skyctl demo               see a training job land inside one switch, and why another one waits
   skyctl sandbox            start a cluster in memory, or a real control plane, for kubectl and the scheduler
   skyctl bench [NAME...]    how long decisions take here, and where the time goes
-  skyctl replay FILE...     decide once more what the flight recorder wrote down
+  skyctl replay PATH...     decide once more what the flight recorder wrote down
 
   skyctl COMMAND --help     more about one of them
   skyctl --version          which version this is
@@ -138,11 +138,12 @@ its share, most where functions are short: compare figures of skyctl bench, and 
 """
 
 _REPLAY: Final = """\
-skyctl replay FILE... [--config FILE]
+skyctl replay PATH... [--config FILE]
 
 Recomputes every cycle that the scheduler's flight recorder (sky-scheduler --record FOLDER) wrote down, byte for byte,
 and shows where one comes out otherwise than it did.
 
+  PATH               a file that it wrote; a folder, for all of them in it, in the order in which they were written
   --config FILE      decide by this configuration instead of the recorded one: what it would have changed
 
 Exit status: 0 all came out as recorded, or --config was given; 1 a file could not be read; 2 wrong usage; 3 a cycle

@@ -25,17 +25,29 @@ def replay(*paths: str, config: str | None = None) -> int:
 
     Raises:
         UsageError: The command line makes no sense.
-        InputError: A file can't be used.
+        InputError: A file can't be used, or a folder has none.
     """
     if not paths:
-        raise UsageError("replay needs at least one file of the flight recorder")
+        raise UsageError("replay needs at least one file or folder of the flight recorder")
     other = configured(config) if config is not None else None
     differs = False
-    for path in paths:
+    for path in _files(paths):
         with progress() as say:
             say(f"replaying {path}")
             differs |= _replay(path, other)
     return BROKEN if differs and other is None else 0
+
+
+def _files(paths: Sequence[str]) -> Iterator[str]:
+    """The files that are meant; a folder stands for those in it, in the order in which they were written."""
+    for path in paths:
+        if not Path(path).is_dir():
+            yield path
+            continue
+        inside = sorted(str(file) for file in Path(path).glob("*.jsonl.gz"))
+        if not inside:
+            raise InputError(f"the folder {path} has no file of the flight recorder, *.jsonl.gz")
+        yield from inside
 
 
 def _replay(path: str, other: Policy | None) -> bool:
@@ -76,7 +88,14 @@ def _pages(path: str) -> Iterator[Page]:
     except EOFError:
         tell(f"{path} was cut off after line {good}")
     except (OSError, zlib.error, ValueError) as error:
-        raise InputError(f"{path} can't be read after line {good}: {error}") from None
+        where = f" after line {good}" if good else ""
+        raise InputError(f"{path} can't be read{where}: {_why(error)}") from None
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, gzip.BadGzipFile):
+        return "it is not gzipped, as files of the flight recorder are"
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def _told(course: Course, difference: Difference) -> str:
