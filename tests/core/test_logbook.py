@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from sky_core.decisions import BindTask, Decision, EvictTask, WriteQuota
 from sky_core.logbook import Entry, Opening, decoder, encoder, entry, opened, reopened, replayed
 from sky_core.model import SECOND, Instant
 from sky_core.policy import Policy
+from sky_core.reasons import Topic
 from sky_core.settings import Settings
 from sky_core.simulation.objects import written
 from sky_core.testing.objects import GPU, node, pod, queue, quota
@@ -134,3 +136,17 @@ def test_an_object_that_is_no_json_is_as_good_as_gone() -> None:
     assert list(course.world.nodes) == ["n"]
     course.learn(Changes(objects=(Told(key, msgspec.Raw(b'{"metadata": {"name": "n"}, "x": ' + b"[" * 5000)),)))
     assert list(course.world.nodes) == []
+
+
+@pytest.mark.parametrize("looks", [False, True])
+def test_what_counts_as_a_change_does_not_depend_on_who_looks_at_the_world(*, looks: bool) -> None:
+    flight = Flight([node("n"), quota("q", {GPU: "8"}), pod("w", {GPU: "1"})])
+    flight.course.learn(flight.next)
+    decided = flight.course.cycle(POLICY, START).decisions
+    (write,) = (each for each in decided if isinstance(each, WriteQuota))
+    flight.course.assume(decided)
+    if looks:
+        flight.course.world  # noqa: B018  as a report does
+    flight.course.learn(Changes(answered=(write,)))
+    # It came; and now that it is written others may have what is left of it.
+    assert flight.course.world.openings[Topic.QUOTA] == 2

@@ -68,6 +68,10 @@ class Course:
         return outcome
 
     def assume(self, decisions: Iterable[Decision]) -> None:
-        """These decisions are on their way."""
+        """These decisions are on their way; the world shows it at once.
+
+        Else it would depend on whether somebody reads the world before they are answered what counts as a change.
+        """
         for decision in decisions:
             self.intake.assume(decision)
+        self.intake.world()
