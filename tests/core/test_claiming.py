@@ -5,9 +5,12 @@ from typing import Any
 
 from sky_core.api.instants import instant
 from sky_core.cycle import default_policy
+from sky_core.model import Instant
 from sky_core.simulation.run import run
 from sky_core.simulation.timeline import events
 from sky_core.testing.objects import GPU, Object, group, node, pod, queue, quota
+from sky_core.testing.stories import Stage
+from sky_core.waiting import LONGEST
 
 NOW = instant("2026-01-01T00:00:00Z")
 TIMELINE = {"apiVersion": "simulation.scheduling.infini-ai.com/v1alpha1", "kind": "Timeline"}
@@ -201,6 +204,23 @@ def test_a_shape_that_found_no_node_is_claimed_last_the_next_time() -> None:
     said = simulated([*nodes, blocker, *quotas, pod("p", cards(8), affinity=apart)])
 
     assert said["pods"]["default/p"] == {"state": "Running", "quota": "q-1", "node": "b0"}
+
+
+def test_shapes_that_found_no_node_are_all_remembered_so_that_the_job_settles_on_what_it_tells() -> None:
+    stage = Stage(
+        node("n", {GPU: "7", "cpu": "64", "pods": "110"}),
+        pod("other", {GPU: "4"}, scheduler="another", on="n"),
+        *(quota(f"q{size}", {GPU: str(size)}) for size in (6, 8, 9)),
+        pod("w", {GPU: "5"}),
+    )
+    told = []
+    for _ in range(6):
+        stage.cycle()
+        told.append(stage.codes("default/pod/w"))
+        stage.cluster.now = Instant(stage.cluster.now + LONGEST)
+    full, never = told[:2]
+    assert full != never
+    assert told == [full, never, never, full, full, full]
 
 
 def test_a_task_with_an_empty_request_claims_its_jobs_own_quota_first() -> None:

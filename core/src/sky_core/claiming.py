@@ -221,7 +221,7 @@ class Claimer:
         return min(keyed)[1] if keyed else None
 
     def _free(self, task: Task) -> QuotaName | None:
-        """Placeable first, then what was not refused last time, then as in every tier."""
+        """Placeable first, then what was not refused before, then as in every tier."""
         session = self._session
         found: list[tuple[Key, QuotaName, _Kind | None]] = []
         for name in self._mine:

@@ -1,11 +1,11 @@
 """What a cycle leaves for the next: who waits, for how long, and for what (behaviour.md 7.6)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
-from sky_core.memory import REFUSALS, Attempt, Memory
+from sky_core.memory import REFUSALS, Attempt, Memory, QuotaShape
 from sky_core.model import Duration, Job, JobId, Task
 from sky_core.reasons import Code, Rung, Topic, Verdict
 from sky_core.session import Session
@@ -13,6 +13,8 @@ from sky_core.states import TaskState
 from sky_core.waiting import next_wait
 from sky_core.world import World
 
+SHAPES_MAX: Final = 64
+"""Refused quota shapes that are remembered of a job; beyond that only those of its last attempt are."""
 _HOP_TWO: Final = frozenset({Rung.ALLOCATE_ZONE, Rung.ALLOCATE_QUOTA})
 _FOR_CLAIMS: Final = frozenset({Code.INSUFFICIENT_QUOTA, Code.QUEUE_CAPABILITY_EXCEEDED})
 
@@ -84,11 +86,20 @@ def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
         wait=wait,
         openings=tuple(world.openings[topic] for topic in Topic),
         version=job.version,
-        refused=frozenset(standing.refused),
+        refused=_refused(standing.refused, last),
         waiting_since=since,
         room_until=standing.room_until,
         victims=standing.victims,
     )
+
+
+def _refused(now: Collection[QuotaShape], last: Attempt | None) -> frozenset[QuotaShape]:
+    """The quota shapes for which no node was found while the job waits, so that in the end it has tried them all.
+
+    Of the last attempt's alone it would take turns between two, try no third, and tell something else each time.
+    """
+    all_ = frozenset(now) | (last.refused if last is not None else frozenset())
+    return all_ if len(all_) <= SHAPES_MAX else frozenset(now)
 
 
 def _backs_off(session: Session, job: Job, verdict: Verdict) -> bool:
