@@ -24,9 +24,9 @@ class Attempt(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """A job's last attempt that did not start it fully.
 
     `wait` is how long it backs off from `at`. `openings` are the world's counts then, in the order of `Topic`, and
-    `version` the job's own: what has moved since may cut the wait short. `refused`: quota shapes that found no node in it or before.
-    `waiting_since`: since when the job waits for a single zone; `room_until`: to when for room that is being made by
-    evicting `victims`.
+    `version` the job's own: what has moved since may cut the wait short. `refused`: quota shapes that found no node, in
+    it or before. `waiting_since`: since when the job waits for a single zone; `room_until`: to when for room that is
+    being made by evicting `victims`.
     """
 
     verdict: Verdict
