@@ -167,7 +167,9 @@ async def test_while_one_leads_the_other_waits(nursery: trio.Nursery, autojump_c
     async with leading(server, nursery):
         other = Process(server, "b")
         nursery.start_soon(other.run)
-        await trio.sleep(600)
+        with capture_logs() as logs:
+            await trio.sleep(600)
+        assert [(log["event"], log["holder"]) for log in logs] == [("Waiting to lead", "a")]
         assert not other.leads.is_set()
         assert {holder for holder, _ in server.writes} == {"a"}
 

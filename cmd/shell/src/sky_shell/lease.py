@@ -201,6 +201,10 @@ class Election:
         if not finished:
             raise LostError("the Lease was lost")
 
+    def _tell(self, lease: Lease, seen: Spec) -> None:
+        if lease.holder not in {"", self._candidate.identity, seen.holder_identity}:
+            _log.info("Waiting to lead", holder=lease.holder)
+
     async def _acquire(self) -> Leadership:
         terms = self._candidate.terms
         seen, since = Spec(), trio.current_time()
@@ -208,6 +212,7 @@ class Election:
             try:
                 lease = await self._store.read(ANSWER_SECONDS) or self._store.none()
                 if lease.spec != seen:
+                    self._tell(lease, seen)
                     seen, since = lease.spec, trio.current_time()
                 leadership = await self._take(lease) if trio.current_time() >= since + self._belief(lease) else None
                 self.fault = None
