@@ -94,10 +94,15 @@ class World:
         self.changed.append(node)
 
     def shorten(self) -> None:
-        """Forget what has changed, and all that is kept, where the log has become long. Between sessions."""
+        """Forget what has changed where nobody keeps anything, or, with all that is kept, where the log has become long.
+
+        Between sessions.
+        """
         if len(self.changed) > LONGEST:
-            self.changed.clear()
             self.kept.clear()
+        if not self.kept:
+            self.changed.clear()
+            self.news = News()
 
     def present(self, node: NodeName) -> list[Task]:
         """Who counts as being on a node: the pods on it, and who claims a quota bound to it (behaviour.md 5.2)."""

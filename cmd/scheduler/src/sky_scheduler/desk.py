@@ -59,9 +59,12 @@ class Desk:
         self._recounted = self._stocked = Instant(0)
 
     def catch_up(self, taken: Taken) -> None:
-        """Take up what has happened, and decide nothing."""
+        """Take up what has happened, and decide nothing.
+
+        A new leader's first cycle need not catch up with everything, nor is it told what has come and gone since long.
+        """
         changes = self.view.take_up(taken)
-        self.view.course.world  # noqa: B018  so that a new leader's first cycle need not catch up with everything
+        self.view.course.world.shorten()
         if self._recorder is not None:
             self._recorder.learn(changes)
 
