@@ -185,13 +185,13 @@ async def test_f56_a_cycle_that_fails_ends_the_process_and_says_by_what(
     default = Configured.by_default()
     broken = Enabled(Plugin(name="broken", open=raising), None)
     policy = replace(default.policy, plugins=(*default.policy.plugins, broken))
+    await stage.apply(*machines(1), pod("w", ALL))
     player = stage.scheduler(configured=Configured("", policy))
     with trio.fail_after(10):
         await player.ended.wait()
     assert isinstance(player.error, ExceptionGroup)
     assert player.error.subgroup(ZeroDivisionError) is not None
     second = stage.scheduler("b")
-    await stage.apply(*machines(1), pod("w", ALL))
     await stage.until_running("w")
     assert second.leads
 
@@ -290,3 +290,23 @@ async def test_f58_a_standby_takes_up_another_configuration_too(stage: Stage, au
     await leader.stop()
     await stage.until_running("theirs", seconds=10)
     assert other.process.station.period == 2
+
+
+async def test_who_waits_to_lead_keeps_nothing_of_what_has_gone(stage: Stage, autojump_clock: MockClock) -> None:
+    leader = stage.scheduler("a")
+    await stage.until_true(lambda: leader.leads)
+    standby = stage.scheduler("b")
+    await stage.apply(node("n"))
+    for number in range(3):
+        await stage.apply(quota(f"q{number}", ALL), pod(f"w{number}", ALL))
+        await stage.until_running(f"w{number}")
+        await stage.delete("Pod", f"w{number}")
+        await stage.delete("Quota", f"q{number}")
+        await trio.sleep(60)
+    world = standby.process.station.desk.view.course.world
+    assert (world.changed, world.news.jobs, world.news.quotas, world.news.tasks) == ([], set(), set(), set())
+    await leader.stop()
+    await stage.apply(quota("q", ALL), pod("w", ALL))
+    await stage.until_running("w")
+    assert standby.leads
+    await stage.check()
