@@ -94,7 +94,7 @@ class World:
         self.changed.append(node)
 
     def shorten(self) -> None:
-        """Forget what has changed where nobody keeps anything, or, with all that is kept, where the log has become long.
+        """Forget what has changed where nobody keeps anything; with all that is kept, where the log has become long.
 
         Between sessions.
         """
