@@ -24,7 +24,7 @@ from sky_core.testing.objects import (
     queue,
     quota,
 )
-from sky_core.testing.stories import DEFAULT, at, cards, ended, fixed, gang, gone, spot, spot_node, tell
+from sky_core.testing.stories import DEFAULT, Stage, at, cards, ended, fixed, gang, gone, spot, spot_node, tell
 
 
 class Waiting:
@@ -223,3 +223,14 @@ def test_a_quota_that_nobody_needs_leaves_its_node() -> None:
         "tasks": [],
         "reserved": [],
     }
+
+
+def test_jobs_that_try_for_one_turn_of_their_job_queue_settle_on_what_they_tell() -> None:
+    jobs = [spot(f"w{i}") for i in range(4)]
+    stage = Stage(spot_node("n", 1), job_queue("lane", maxRunningJobs=2), spot("runs"), *jobs)
+    told: list[tuple[str, ...]] = []
+    for _ in range(300):
+        stage.cycle()
+        told.append(tuple(code for i in range(4) for code in stage.codes(f"default/pod/w{i}")))
+    shown = [tuple(code for code in codes if code != Code.BACKING_OFF) for codes in told[100:]]
+    assert len(set(shown)) == 1

@@ -425,7 +425,7 @@ def test_every_point_has_a_default_that_fits_it() -> None:
         ("tn.order", {"sylas": -1, "binpack": 2, "topology": 3, "nodeorder": 4, "mine": 5}, -76),
         ("tq.order", {"quotaaffinity": 100, "mine": 5}, 105),
         ("qn.predicate", {"predicates": "full", "topology": "broken"}, ("full", "broken")),
-        ("jobEnqueueable", {"jobqueue": "closed", "backoff": "waiting"}, ("closed",)),
+        ("jobEnqueueable", {"jobqueue": "closed", "backoff": "waiting"}, ("waiting",)),
         ("quotaAllocate", {"gang": "too few", "topology": "scattered"}, ("too few",)),
         ("reclaimable", {"conformance": {"v", "w"}, "sylas": {"w"}, "mine": set()}, {"w"}),
         ("qn.best", {"topology": None, "mine": "n1"}, "n1"),

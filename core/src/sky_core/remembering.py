@@ -6,7 +6,7 @@ from typing import Final
 from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
 from sky_core.memory import REFUSALS, Attempt, Memory, QuotaShape
-from sky_core.model import Duration, Job, JobId, Task
+from sky_core.model import Duration, Instant, Job, JobId, Task
 from sky_core.reasons import Code, Rung, Topic, Verdict
 from sky_core.session import Session
 from sky_core.states import TaskState
@@ -73,8 +73,10 @@ def robbed(session: Session, job: JobId) -> bool:
 def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
     world, standing = session.world, session.standing(job.id)
     verdict = standing.verdict()
-    wait = Duration(0)
-    if _backs_off(session, job, verdict):
+    at, wait = session.now, Duration(0)
+    if verdict.rung is Rung.ENQUEUE and last is not None and job.id not in session.hastened:
+        at, wait = Instant(at - last.wait), last.wait  # over by now; the next one is longer all the same
+    elif _backs_off(session, job, verdict):
         wait = next_wait(last, reset=robbed(session, job.id) or job.id in session.hastened)
     # Kept when the patience is over, or the next attempt would begin to wait anew.
     since = (last.waiting_since if last is not None else None) or job.waiting_since
@@ -82,7 +84,7 @@ def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:
         since = session.now
     return Attempt(
         verdict=verdict,
-        at=session.now,
+        at=at,
         wait=wait,
         openings=tuple(world.openings[topic] for topic in Topic),
         version=job.version,

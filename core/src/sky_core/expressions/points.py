@@ -43,7 +43,8 @@ def default_text(kind: Kind) -> str:
 DEFAULTS: Final[Mapping[str, str]] = {
     **{point: default_text(kind) for point, kind in POINTS.items()},
     "jobValid": "firstNotPass(*)",
-    "jobEnqueueable": "firstNotPass(*)",
+    # Who waits takes nobody's turn, and goes on telling what it was refused for.
+    "jobEnqueueable": "firstNotPass(backoff, *)",
     "quotaAllocate": "and(*)",
     # Avoid evictions, then pack, then the rest.
     "qn.order": "sum(weight(sylas, 100), weight(binpack, 10), weight(topology, 2), nodeorder)",
