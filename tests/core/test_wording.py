@@ -37,7 +37,7 @@ def test_one_object_is_spoken_of_as_one() -> None:
 
 def test_what_is_needed_where_there_is_nothing_is_said_so() -> None:
     finding = Finding(Code.INSUFFICIENT_QUOTA, 1, parse_resources({"nvidia.com/gpu": "1"}))
-    assert sentence(finding) == "1 pod finds no quota with room: nvidia.com/gpu=1 needed, nothing there."
+    assert sentence(finding) == "1 pod finds no quota with room in its queue: nvidia.com/gpu=1 needed, nothing there."
 
 
 def test_where_nothing_was_there_to_refuse_no_number_is_told() -> None:

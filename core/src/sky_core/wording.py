@@ -15,7 +15,7 @@ SENTENCES: Final[Mapping[Code, str]] = {
     Code.NOT_ENOUGH_TASKS: "It has fewer pods than it needs to start",
     Code.SCHEDULING_GATED: "{n} pod{s} {is} held by scheduling gates",
     Code.BACKING_OFF: "It waits before its next attempt",
-    Code.INSUFFICIENT_QUOTA: "{n} pod{s} find{v} no quota with room",
+    Code.INSUFFICIENT_QUOTA: "{n} pod{s} find{v} no quota with room in {their} queue",
     Code.QUOTA_NOT_FOUND: "{n} pod{s} name{v} a quota that does not exist",
     Code.QUOTA_FORBIDDEN: "{n} quota{s} {is} neither its queue's nor shared with it",
     Code.QUOTA_UNAVAILABLE: "{n} quota{s} that it must use cannot take it",
@@ -58,8 +58,8 @@ a node, or a quota that is on one or is to be.
 NOBODY: Final = "There is no place to ask"
 """What is said instead where nothing was there to refuse."""
 
-_ONE: Final = {"s": "", "v": "s", "es": "es", "is": "is", "has": "has"}
-_MANY: Final = {"s": "s", "v": "", "es": "", "is": "are", "has": "have"}
+_ONE: Final = {"s": "", "v": "s", "es": "es", "is": "is", "has": "has", "their": "its"}
+_MANY: Final = {"s": "s", "v": "", "es": "", "is": "are", "has": "have", "their": "their"}
 
 
 def sentence(finding: Finding) -> str:

@@ -52,7 +52,7 @@ def test_a_refused_job_is_told_rung_reasons_and_when_it_is_tried_again() -> None
     unschedulable = told(found, "Unschedulable")
     assert unschedulable is not None
     assert (unschedulable["status"], unschedulable["reason"]) == ("True", "InsufficientQuota")
-    assert unschedulable["message"].startswith("2 pods find no quota with room")
+    assert unschedulable["message"].startswith("2 pods find no quota with room in their queue")
 
 
 def test_the_wait_for_a_zone_is_told_from_its_beginning_to_its_end() -> None:

@@ -106,7 +106,7 @@ def test_what_a_job_waits_for_is_told_with_code_numbers_and_a_sentence() -> None
     answer = told(simulate(node("n0"), quota("q", {GPU: "2"}), pod("w", ALL)))
     (reason, *_) = answer["jobs"]["default/w"]["reasons"]
     assert (reason["code"], reason["needed"]) == ("InsufficientQuota", ALL)
-    assert reason["message"].startswith("1 pod finds no quota with room: nvidia.com/gpu=8 needed")
+    assert reason["message"].startswith("1 pod finds no quota with room in its queue: nvidia.com/gpu=8 needed")
 
 
 def test_an_event_happens_after_the_cycle_whose_time_reaches_it() -> None:

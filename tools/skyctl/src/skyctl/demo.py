@@ -21,7 +21,7 @@ from sky_sandbox.kubeconfig import kubeconfig
 from sky_sandbox.sandbox import Sandbox
 from sky_sandbox.sockets import Door, listen, serve
 from sky_shell.reading.places import File
-from sky_shell.resources import POD_GROUPS
+from sky_shell.resources import EVENTS, POD_GROUPS
 from skyctl.manifests import loaded
 from skyctl.play import objects, played
 from skyctl.scene import Scene
@@ -58,7 +58,7 @@ async def _play(given: Sequence[Object], stop: trio.Event) -> int:
             while not (stop.is_set() or told):
                 await trio.sleep(_LOOK_SECONDS)
                 found = await objects(sandbox)
-                told = _is_told(found)
+                told = _is_told(found, await objects(sandbox, [EVENTS]))
         if stop.is_set():
             return _INTERRUPTED
         answer(printed(_story(seen(found, Settings()))))
@@ -73,12 +73,13 @@ async def _play(given: Sequence[Object], stop: trio.Event) -> int:
     return 0
 
 
-def _is_told(found: list[Object]) -> bool:
-    """Whether the gang runs, and the scheduler has written of the other job why it waits."""
+def _is_told(found: list[Object], events: list[Object]) -> bool:
+    """Whether the gang runs, and the scheduler has said in two places why the other job waits: status and event."""
     groups = {text(part(raw, "metadata"), "name"): part(raw, "status") for raw in found if raw["kind"] == "PodGroup"}
     phases = {part(raw, "metadata")["name"]: part(raw, "status").get("phase") for raw in found if raw["kind"] == "Pod"}
     runs = all(phase == "Running" for name, phase in phases.items() if name.startswith(_GANG))
-    return runs and groups[_GANG].get("phase") == "Running" and bool(groups[_STUCK].get("reasons"))
+    announced = any(part(event, "regarding").get("name") == _STUCK for event in events)
+    return runs and groups[_GANG].get("phase") == "Running" and bool(groups[_STUCK].get("reasons")) and announced
 
 
 def _is_watched() -> bool:

@@ -21,7 +21,7 @@ from sky_scheduler.metrics import SchedulerMetrics
 from sky_scheduler.process import Process
 from sky_scheduler.station import RunSync, Surroundings
 from sky_shell.lease import Candidate, LostError, unique_identity
-from sky_shell.resources import SEEN
+from sky_shell.resources import SEEN, Resource
 from skyctl.furnishing import NAMESPACE, furnish, furnishing
 
 _THREAD: Final[RunSync] = trio.to_thread.run_sync
@@ -58,10 +58,10 @@ async def decide(sandbox: Sandbox, stop: trio.Event, run_sync: RunSync = _THREAD
             pass  # as after Ctrl-Z: what it knew may be outdated
 
 
-async def objects(sandbox: Sandbox) -> list[Object]:
-    """What is in the cluster, of the kinds that a world is made of, as clients see it."""
+async def objects(sandbox: Sandbox, kinds: Iterable[Resource] = SEEN) -> list[Object]:
+    """What is in the cluster, of the kinds that a world is made of or of others, as clients see it."""
     found: list[Object] = []
-    for resource in SEEN:
+    for resource in kinds:
         response = await SandboxTransport(sandbox).request("GET", resource.collection())
         listed: dict[str, Any] = msgspec.json.decode(response.body)
         found += ({**item, "apiVersion": resource.api_version, "kind": resource.kind} for item in listed["items"])
