@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from plays import Play, again, delete, elsewise, get, json_patch, merge, post, put, strategic
+from plays import Play, again, delete, elsewise, get, json_patch, learned, merge, post, put, strategic
 from sky_sandbox.testing import named, pod
 
 PODS = "/api/v1/namespaces/$ns/pods"
@@ -113,11 +113,11 @@ def test_priorities_come_from_classes(play: Play) -> None:
         post(CLASSES, made("system-classed", 1), "422 Invalid"),
         merge(f"{CLASSES}/classed-high", {"value": 1001}, "422 Invalid"),
         merge(f"{CLASSES}/classed-high", {"description": "d"}),
-        post(PODS, spec(priorityClassName="classed-high")),
+        learned(post(PODS, spec(priorityClassName="classed-high"), dryRun="All"), spec={"priority": 1000}),
         post(CLASSES, made("classed-usual", 7, globalDefault=True)),
-        post(PODS, pod("usual")),
+        learned(post(PODS, pod("usual"), dryRun="All"), spec={"priority": 7}),
         delete(f"{CLASSES}/classed-usual"),
-        post(PODS, pod("unusual")),
+        learned(post(PODS, pod("unusual"), dryRun="All"), spec={"priority": 0}),
     )
 
 

@@ -27,6 +27,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         elsewise: What the sandbox does otherwise here, if it does: a key of ELSEWISE.
         keep: The name under which the answer is kept.
         lines: A watch, of which so many lines are read, or all until it ends if there are fewer; None: no watch.
+        until: What the answer must hold; until it does the request is put again.
     """
 
     method: str
@@ -38,6 +39,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     elsewise: str = ""
     keep: str = ""
     lines: int | None = None
+    until: Mapping[str, object] = {}
 
 
 class Elsewise(NamedTuple):
@@ -133,6 +135,11 @@ def apply(path: str, body: object, gets: str = "200", *, by: str = "alice", keep
 def elsewise(what: str, step: Step) -> Step:
     """A step that the sandbox answers otherwise than an API server."""
     return msgspec.structs.replace(step, elsewise=what)
+
+
+def learned(step: Step, **holds: object) -> Step:
+    """A step that is put until its answer holds this: a server's admission hears of what was written by a watch."""
+    return msgspec.structs.replace(step, until=holds)
 
 
 def again(name: str, **changes: object) -> dict[str, object]:

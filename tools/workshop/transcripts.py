@@ -12,6 +12,7 @@ from plays import ELSEWISE, Step, filled
 from sky_shell.transport import JSON, Response, Transport
 
 PATIENCE: Final = 60.0
+_AGAIN_SECONDS: Final = 0.05
 
 _UID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
@@ -53,10 +54,25 @@ async def played(transport: Transport, namespace: str, steps: Sequence[Step]) ->
     kept: dict[str, Mapping[str, Any]] = {}
     answers = []
     for step in steps:
-        answers.append(await _answer(transport, filled(step, kept, namespace)))
+        answers.append(await _learned(transport, filled(step, kept, namespace)))
         if step.keep:
             kept[step.keep] = answers[-1].body
     return Transcript(steps, answers)
+
+
+async def _learned(transport: Transport, step: Step) -> Answer:
+    answer = await _answer(transport, step)
+    with trio.move_on_after(PATIENCE):
+        while not _holds(answer.body, step.until):
+            await trio.sleep(_AGAIN_SECONDS)
+            answer = await _answer(transport, step)
+    return answer
+
+
+def _holds(found: object, wanted: object) -> bool:
+    if isinstance(wanted, Mapping):
+        return isinstance(found, Mapping) and all(_holds(found.get(key), value) for key, value in wanted.items())
+    return found == wanted
 
 
 async def _answer(transport: Transport, step: Step) -> Answer:
