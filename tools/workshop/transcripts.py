@@ -63,7 +63,7 @@ async def played(transport: Transport, namespace: str, steps: Sequence[Step]) ->
 async def _learned(transport: Transport, step: Step) -> Answer:
     answer = await _answer(transport, step)
     with trio.move_on_after(PATIENCE):
-        while not _holds(answer.body, step.until):
+        while step.until and not _holds(answer.body, step.until):
             await trio.sleep(_AGAIN_SECONDS)
             answer = await _answer(transport, step)
     return answer
