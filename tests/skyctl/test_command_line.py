@@ -126,6 +126,21 @@ def test_a_defect_is_a_message_for_people_and_a_traceback_on_request(tmp_path: P
         assert "a defect of ours: ZeroDivisionError" in done.stderr
 
 
+def test_a_package_that_is_missing_is_named_with_what_to_type(tmp_path: Path) -> None:
+    code = "import sys; sys.modules['numpy'] = None; import skyctl; skyctl.main()"
+    (tmp_path / "f.yaml").write_text(NODE)
+    done = subprocess.run(
+        [sys.executable, "-c", code, "simulate", str(tmp_path / "f.yaml")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "numpy" in done.stderr
+    assert "make .venv/ready" in done.stderr
+
+
 def test_a_reader_who_leaves_early_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "f.yaml").write_text("---\n".join(NODE.replace("name: a", f"name: a{n}") for n in range(2000)))
     command = f"{sys.executable} -c 'import skyctl; skyctl.main()' simulate {tmp_path / 'f.yaml'} -o json | head -c 10"

@@ -28,6 +28,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 }
 """Where the function of each is; of those that a command line begins with the longest is meant."""
 
+_STALE: Final = "what is installed is older than the code; make .venv/ready brings it up to date"
+
 
 def main() -> None:
     """Run the command line of this process, and end it."""
@@ -47,8 +49,8 @@ def guarded(work: Callable[[Sequence[str]], int], words: Sequence[str]) -> int:
     except UsageError as error:
         tell(f"{error}. skyctl --help shows what there is")
         return 2
-    except InputError as error:
-        tell(str(error))
+    except (InputError, ImportError) as error:
+        tell(str(error) if isinstance(error, InputError) else f"{error.__cause__ or error}: {_STALE}")
         return 1
     except OSError as error:  # files that can't be read are InputErrors: this is where the answer goes
         tell(f"the answer can't be written: {(error.strerror or str(error)).lower()}")
