@@ -5,23 +5,13 @@ from html import escape
 from typing import Final
 
 from skyctl.drawing import colour, drawing
+from skyctl.frame import framed
 from skyctl.scene import Job, Scene, Zone
 from skyctl.terminal import plain
 
-_HEAD: Final = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Sky-Scheduler: a simulation</title>
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1d1f; background: #ffffff; margin: 2rem auto;
-  max-width: 70rem; padding: 0 1rem; }
+_STYLE: Final = """\
 svg { display: block; max-width: 100%; height: auto; font: 14px ui-monospace, monospace; }
 figure { margin: 1rem 0; overflow-x: auto; }
-figcaption { font-weight: 600; }
 table { border-collapse: collapse; margin: 1rem 0; }
 caption { text-align: left; font-weight: 600; }
 th, td { text-align: left; vertical-align: top; padding: .25rem .75rem .25rem 0; border-bottom: 1px solid #c4c7cb; }
@@ -29,18 +19,13 @@ td ul { margin: 0; padding-left: 1.1rem; }
 code, .sign { font-family: ui-monospace, monospace; }
 .sign { border: 1px solid #5f6368; border-radius: 3px; padding: 0 .35rem; }
 @media print { body { margin: 0; } }
-</style>
-</head>
-<body>
-<main>
-<h1>Sky-Scheduler: a simulation</h1>
 """
-_FOOT: Final = "</main>\n</body>\n</html>\n"
 
 
 def page(scene: Scene) -> str:
     """The whole page."""
-    return "".join((_HEAD, f"<p>{_text(scene.summary)}.</p>\n", *_parts(scene), _FOOT))
+    head = f"<h1>Sky-Scheduler: a simulation</h1>\n<p>{_text(scene.summary)}.</p>\n"
+    return framed("a simulation", _STYLE, "".join((head, *_parts(scene))))
 
 
 def _parts(scene: Scene) -> Iterator[str]:

@@ -8,29 +8,14 @@ from skyctl.bench.quality.columns import figure
 from skyctl.bench.quality.measures import Measure, Outcomes, results
 from skyctl.bench.result import Result
 from skyctl.drawing import JOB_COLOURS
+from skyctl.frame import framed
 
-_HEAD: Final = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>Sky-Scheduler: quality of placement</title>
-<style>
-body { font: 16px/1.5 system-ui, sans-serif; color: #1b1d1f; background: #ffffff; margin: 2rem auto;
-  max-width: 70rem; padding: 0 1rem; }
+_STYLE: Final = """\
 main { display: grid; grid-template-columns: repeat(auto-fill, minmax(30rem, 1fr)); gap: 1rem 2rem; }
 h1, p { grid-column: 1 / -1; margin: 0; }
 figure { margin: 0; }
-figcaption { font-weight: 600; }
 svg { display: block; max-width: 100%; height: auto; font: 14px system-ui, sans-serif; }
-</style>
-</head>
-<body>
-<main>
 """
-_FOOT: Final = "</main>\n</body>\n</html>\n"
 _LEFT, _WIDTH, _ROW, _BAR = 110, 480, 26, 270
 
 
@@ -39,7 +24,7 @@ def page(title: str, outcomes: Outcomes, measures: Sequence[Measure]) -> str:
     said = "A dashed line is a goal; the thin line shows the least and the most of several seeds."
     figures = "".join(_picture(measure, found) for measure, found in results(outcomes, measures))
     head = f"<h1>Quality of placement</h1>\n<p>{escape(title)}</p>\n<p>{said}</p>\n"
-    return f"{_HEAD}{head}{figures}{_FOOT}"
+    return framed("quality of placement", _STYLE, head + figures)
 
 
 def _picture(measure: Measure, found: dict[str, Result]) -> str:
