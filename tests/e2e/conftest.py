@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -86,31 +86,38 @@ def planes() -> list[ControlPlane]:
     return []
 
 
+Started = Callable[[], AbstractContextManager[ControlPlane]]
+
+
 @pytest.fixture(scope="session")
-def plane(
-    binaries: Binaries, tmp_path_factory: pytest.TempPathFactory, planes: list[ControlPlane]
-) -> Iterator[ControlPlane]:
-    with furnished(binaries, tmp_path_factory.mktemp("plane")) as started:
-        planes.append(started)
+def another(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory, planes: list[ControlPlane]) -> Started:
+    """Starts a control plane with all that the scheduler needs."""
+
+    @contextmanager
+    def start() -> Iterator[ControlPlane]:
+        with furnished(binaries, tmp_path_factory.mktemp("plane")) as started:
+            planes.append(started)
+            yield started
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def plane(another: Started) -> Iterator[ControlPlane]:
+    with another() as started:
         yield started
 
 
 @pytest.fixture(scope="session")
-def work_plane(
-    binaries: Binaries, tmp_path_factory: pytest.TempPathFactory, planes: list[ControlPlane]
-) -> Iterator[ControlPlane]:
-    with furnished(binaries, tmp_path_factory.mktemp("work")) as started:
-        planes.append(started)
+def work_plane(another: Started) -> Iterator[ControlPlane]:
+    with another() as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def module_plane(
-    binaries: Binaries, tmp_path_factory: pytest.TempPathFactory, planes: list[ControlPlane]
-) -> Iterator[ControlPlane]:
+def module_plane(another: Started) -> Iterator[ControlPlane]:
     """For tests that empty the cluster again and again."""
-    with furnished(binaries, tmp_path_factory.mktemp("plane")) as started:
-        planes.append(started)
+    with another() as started:
         yield started
 
 
