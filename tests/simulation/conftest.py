@@ -1,6 +1,6 @@
 """A sandbox with our kinds and the queue `default`, in simulated time, and a stage before it."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,10 @@ from sky_core.testing.objects import queue
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.state import load, new_server
 from sky_sandbox.transport import SandboxTransport
-from sky_scheduler.testing.stage import Stage
+from sky_scheduler.testing.stage import Stage, at_once
 
 CRDS = Path(__file__).parents[2] / "deploy" / "crds"
 START = instant("2026-01-01T00:00:00Z")
-
-
-async def at_once(function: Callable[[], Any]) -> Any:
-    """No thread: simulated time goes on while one is at work."""
-    await trio.lowlevel.checkpoint()
-    return function()
 
 
 def definitions() -> list[dict[str, Any]]:

@@ -16,8 +16,8 @@ from sky_sandbox.hollow.orders import FAIL_AFTER, FINISH_AFTER, START_AFTER, STO
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.state import load, new_server
 from sky_sandbox.transport import SandboxTransport
-from sky_scheduler.testing.stage import Player, Stage
-from tests.simulation.conftest import START, at_once, definitions
+from sky_scheduler.testing.stage import Player, Stage, at_once
+from tests.simulation.conftest import START, definitions
 
 Object = dict[str, Any]
 Act = tuple[Any, ...]

@@ -1,8 +1,5 @@
 """The scheduler's process on a cluster in memory, for as long as somebody looks."""
 
-from collections.abc import Callable
-from typing import Any
-
 import msgspec
 import trio
 from trio.testing import MockClock
@@ -12,16 +9,12 @@ from sky_sandbox.faults import Fault
 from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.state import new_server
 from sky_sandbox.transport import SandboxTransport
+from sky_scheduler.testing.stage import at_once
 from sky_shell.resources import LEASES
 from skyctl.furnishing import NAMESPACE, furnish, furnishing
 from skyctl.play import decide
 
 START = instant("2026-01-01T00:00:00Z")
-
-
-async def at_once(function: Callable[[], Any]) -> Any:
-    await trio.lowlevel.checkpoint()
-    return function()
 
 
 async def leader(sandbox: Sandbox) -> str:

@@ -28,6 +28,7 @@ from sky_sandbox.sandbox import Sandbox, open_sandbox
 from sky_sandbox.state import load, new_server
 from sky_sandbox.transport import SandboxTransport
 from sky_scheduler.station import LISTED_EVERY, RunSync
+from sky_scheduler.testing.stage import at_once
 from sky_shell.transport import Transport
 
 CRDS: Final = Path(__file__).parents[3] / "deploy" / "crds"
@@ -122,12 +123,6 @@ class InMemory:
         assert not isinstance(answer, Watch)  # noqa: S101  a write is none
         taken = answer.status in (200, 201)
         return msgspec.json.decode(answer.body, type=dict[str, Any]) if taken else raw
-
-
-async def at_once(function: Callable[[], Any]) -> Any:
-    """No thread: simulated time would go on while one is at work."""
-    await trio.lowlevel.checkpoint()
-    return function()
 
 
 def _kept(admitted: Object, raw: Object, old: Object | None) -> Object:
