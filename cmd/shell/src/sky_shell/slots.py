@@ -1,7 +1,6 @@
 """So many at a time."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager
 from heapq import heappop, heappush
 from itertools import count
 
@@ -18,16 +17,12 @@ class Slots:
         self._waiting: list[tuple[int, int, trio.Event]] = []
         self._gone: set[trio.Event] = set()
 
-    @asynccontextmanager
-    async def one(self, rank: int) -> AsyncIterator[None]:
+    def one(self, rank: int) -> AbstractAsyncContextManager[None]:
         """Have one for as long as the context is open."""
-        await self._take(rank)
-        try:
-            yield
-        finally:
-            self._give_back()
+        return _Slot(self, rank)
 
-    async def _take(self, rank: int) -> None:
+    async def take(self, rank: int) -> None:
+        """Wait for one, which is then to be given back."""
         if self._free:
             self._free -= 1
             return
@@ -37,12 +32,13 @@ class Slots:
             await turn.wait()
         except trio.Cancelled:
             if turn.is_set():
-                self._give_back()
+                self.give_back()
             else:
                 self._gone.add(turn)
             raise
 
-    def _give_back(self) -> None:
+    def give_back(self) -> None:
+        """Let the next one have it."""
         while self._waiting:
             turn = heappop(self._waiting)[-1]
             if turn not in self._gone:
@@ -50,3 +46,17 @@ class Slots:
                 return
             self._gone.remove(turn)
         self._free += 1
+
+
+class _Slot(AbstractAsyncContextManager[None]):
+    """Written out: a generator in its place costs each write several times as much."""
+
+    def __init__(self, slots: Slots, rank: int) -> None:
+        self._slots = slots
+        self._rank = rank
+
+    async def __aenter__(self) -> None:
+        await self._slots.take(self._rank)
+
+    async def __aexit__(self, *_: object) -> None:
+        self._slots.give_back()
