@@ -9,7 +9,7 @@ import trio
 from sky_shell.access import Load
 from sky_shell.asyncio_thread import AsyncioThread, asyncio_thread
 from sky_shell.http_session import Asked, HttpLines, HttpSession
-from sky_shell.transport import JSON, Lines, Response, Transport, fence
+from sky_shell.transport import JSON, Lines, Response, Transport
 
 AGENT: Final = "sky-scheduler"
 
@@ -34,8 +34,7 @@ class Bridge:
     ) -> Response:
         """See `Transport.request`."""
         kind = None if body is None else content_type
-        asked = Asked(method, path, query, body, kind, timeout, fence.get())
-        return await self._thread.run(self._session.ask, asked)
+        return await self._thread.run(self._session.ask, Asked(method, path, query, body, kind, timeout))
 
     @contextlib.asynccontextmanager
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[Lines]:

@@ -37,7 +37,7 @@ fence: ContextVar[Permit | None] = ContextVar("fence", default=None)
 
 
 class Response(msgspec.Struct, frozen=True):
-    """The answer of a server, whatever its status. Names of headers are in lower case."""
+    """The answer of a server, whatever its status. Its headers are found by names in lower case."""
 
     status: int
     body: bytes
