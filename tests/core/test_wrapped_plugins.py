@@ -30,7 +30,7 @@ def test_a_wrapped_plugin_registers_the_same_points_and_decides_the_same() -> No
     found, _ = schedule(world, Memory(), measured, Instant(0))
     assert found == plain
     assert len(found.decisions) == 2
-    assert {"jobValid", "tn.predicate"} <= asked.keys()
+    assert {"jobValid", "quotaReady"} <= asked.keys()
     context = rows.context(world)
     for one, other in zip(policy.plugins, measured.plugins, strict=True):
         assert registered(one.open(context)).keys() == registered(other.open(context)).keys()

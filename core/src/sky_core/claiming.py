@@ -1,7 +1,8 @@
-"""Hop 1: which quotas a task may claim, and which of them it claims (behaviour.md 5.1)."""
+"""Hop 1: which of the quotas that it may use a task claims (behaviour.md 5.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from functools import cached_property
+from operator import itemgetter
 
 import msgspec
 from msgspec.structs import replace
@@ -15,56 +16,12 @@ from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.register import Shelf
 from sky_core.resources import NOTHING, Resources
-from sky_core.session import Session
+from sky_core.session import Session, claim_of
 from sky_core.statement import Statement
 from sky_core.tally import EXAMPLES, Tally
+from sky_core.usable import CLAIMS, may_use, no_room
 
 Key = tuple[object, ...]
-
-CLAIMS: Final = 256
-"""Entries that `status.tasks` of a Quota may hold (contracts.md)."""
-
-
-def may_use(session: Session, job: Job, task: Task, quota: Quota) -> tuple[Reason, ...]:
-    """Why the task may not claim the quota; empty where it may.
-
-    Of the plugins' stages, a quota refused in one is not asked in the next.
-    """
-    own = tuple(_own(session, job, task, quota))
-    select: tuple[Reason, ...] = session.points["tq.select"](task, quota)
-    return (*own, *(select or session.points["tq.predicate"](task, quota)))
-
-
-def no_room(session: Session, request: Resources, quota: Quota) -> Reason | None:
-    """Whether the request is more than the quota has left, live reservations aside (behaviour.md 2).
-
-    What the quota does not name of cpu, memory and ephemeral-storage is bounded by its node.
-    """
-    by_node = request.only(BY_NODE).without(quota.spec.named)
-    idle = quota.capacity - quota.claimed
-    bounded = request.without(by_node.units) if by_node else request
-    if not bounded.fits_in(idle):
-        return Reason(Code.INSUFFICIENT_QUOTA, needed=request, available=idle.only(quota.spec.named))
-    book = session.world.books.get(quota.node) if by_node and quota.node is not None else None
-    if book is not None and not by_node.fits_in(book.quota_idle):
-        return Reason(Code.INSUFFICIENT_QUOTA_IDLE, needed=by_node, available=book.quota_idle.only(by_node.units))
-    return None
-
-
-def _own(session: Session, job: Job, task: Task, quota: Quota) -> Iterator[Reason]:
-    """The core's own questions: whose it is, whether it is free for this job, and whether there is room."""
-    if job.queue != quota.spec.queue and job.queue not in quota.spec.shared_queues:
-        yield Reason(Code.QUOTA_FORBIDDEN, detail=f"belongs to queue {quota.spec.queue}")
-    if quota.pending:
-        yield Reason(Code.INSUFFICIENT_QUOTA, detail="is being written")
-    if quota.node is None and any(claim.job != job.id for claim in quota.claims):
-        yield Reason(Code.INSUFFICIENT_QUOTA, detail=f"claimed by {quota.claims[0].job}")
-    if len(quota.claims) >= CLAIMS:
-        yield Reason(Code.INSUFFICIENT_QUOTA, detail=f"holds {CLAIMS} claims, all that its status has room for")
-    if quota.over_allocated:
-        yield Reason(Code.INSUFFICIENT_QUOTA, detail="holds more claims than its request")
-    if (short := no_room(session, task.shape.request, quota)) is not None:
-        yield short
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,15 +44,21 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Kind:
-    """Free quotas of one shape before tasks of one shape: their slots in the area, how many of these are used."""
+    """Free quotas of one shelf before tasks of one shape: their slots in the area, how many of these are used."""
 
-    __slots__ = ("key", "parcel", "slots", "used")
+    __slots__ = ("key", "parcel", "shelf", "slots", "used")
 
-    def __init__(self, parcel: Parcel, key: Key, slots: int) -> None:
+    def __init__(self, shelf: Shelf, parcel: Parcel, key: Key, slots: int) -> None:
+        self.shelf = shelf
         self.parcel = parcel
         self.key = key
         self.slots = slots
         self.used = 0
+
+    @property
+    def full(self) -> bool:
+        """Whether the area has no slot left for one more."""
+        return self.used >= self.slots
 
 
 class Claimer:
@@ -113,7 +76,7 @@ class Claimer:
         self._terms = terms
         self.unplaced: Parcel | None = None
         self.beyond_slots = False
-        self._mine: list[QuotaName] = []
+        self._mine: dict[QuotaName, None] = {}
         self._kinds: dict[tuple[int, Shape], _Kind] = {}
         self._least = least_request(session.world, job)
         attempt = session.memory.attempts.get(job.id)
@@ -121,23 +84,93 @@ class Claimer:
 
     def claim(self, task: Task) -> bool:
         """Claim the best quota of the first tier that has one; False where there is none."""
-        if self._terms.capped and self._over_capability(task) is not None:
-            return False
+        return self._claim_some((task,)) > 0
+
+    def claim_all(self, tasks: Sequence[Task]) -> Iterator[Task]:
+        """Claim for each of these in turn; gives those for which there is none, as it comes to them."""
+        at = 0
+        while at < len(tasks):
+            claimed = self._claim_some(tasks[at:])
+            if not claimed:
+                yield tasks[at]
+            at += max(claimed, 1)
+
+    def _claim_some(self, tasks: Sequence[Task]) -> int:
+        """Claim for the first of these, and at once for those after it that would choose likewise: how many."""
+        task = tasks[0]
+        if self._terms.capped and self._over_capability(task.shape.request) is not None:
+            return 0
         if self._session.points["tq.prePredicate"](task):
-            return False
-        tiers = (self._reserved, self._bound, self._free) if task.required_quota is None else (self._required,)
-        for tier in tiers:
-            if (name := tier(task)) is not None:
-                self._session.claim(self._trial, self._job, task, self._session.world.quotas[name])
-                self._keep_in_mind(name)
-                return True
-        return False
+            return 0
+        if task.required_quota is not None:
+            return self._claim_one(task, self._required(task))
+        if (name := self._reserved(task)) is not None:
+            return self._claim_one(task, name)
+        homes = self._homes(task)
+        if (name := self._bound(task, homes)) is not None:
+            return self._claim_one(task, name)
+        return self._claim_free(tasks if not homes else tasks[:1])
+
+    def _claim_one(self, task: Task, name: QuotaName | None) -> int:
+        if name is None:
+            return 0
+        self._session.claim(self._trial, self._job, task, self._session.world.quotas[name])
+        self._keep_in_mind((name,))
+        return 1
+
+    def _claim_free(self, tasks: Sequence[Task]) -> int:
+        """The free tier: placeable first, then what was not refused before, then as in every tier."""
+        found = sorted(self._free(tasks[0]), key=itemgetter(0))
+        if not found:
+            return 0
+        key, name, kind = found[0]
+        if kind is None:
+            return self._claim_one(tasks[0], name)
+        self.beyond_slots = self.beyond_slots or kind.full
+        run = self._run(tasks)
+        each = self._each(kind, run)
+        most = -(-len(run) // each) if kind.full else min(-(-len(run) // each), kind.slots - kind.used)
+        row = self._session.shelves.row(kind.shelf, most)
+        if len(found) > 1 and key[:-1] == found[1][0][:-1]:
+            row = [quota for quota in row if (quota.order,) < found[1][0][-1:]]
+        names = [quota.name for quota in row]
+        self._session.claim_run(self._trial, self._job, run[: each * len(names)], names, each)
+        kind.used += len(names)
+        self._keep_in_mind(names)
+        return min(each * len(names), len(run))
+
+    def _run(self, tasks: Sequence[Task]) -> Sequence[Task]:
+        """The first of these tasks and those right after it that are like it, if their queue may hold them all."""
+        shape, count = tasks[0].shape, 0
+        for task in tasks:
+            if task.shape is not shape or task.required_quota is not None:
+                break
+            count += 1
+        if count == 1 or self._returns or self._session.points.names("tq.prePredicate"):
+            return tasks[:1]
+        if self._terms.capped and self._over_capability(shape.request.times(count)) is not None:
+            return tasks[:1]
+        return tasks[:count]
+
+    def _each(self, kind: _Kind, run: Sequence[Task]) -> int:
+        """How many of these tasks the first of such quotas takes before the second is chosen."""
+        return self._session.shelves.each(kind.shelf, run[0].shape, lambda: self._fill(kind, run[0])) if run[1:] else 1
+
+    def _fill(self, kind: _Kind, task: Task) -> int:
+        """By asking about one quota with more and more claims, until the next one is liked better."""
+        claim, head = claim_of(self._job, task), self._session.shelves.head(kind.shelf)
+        if head is None:
+            return 1
+        quota, each = head.with_claim(claim), 1
+        while each < CLAIMS and self._usable(task, quota) and self._key(task, quota)[:-1] < kind.key[1:]:
+            quota, each = quota.with_claim(claim), each + 1
+        return each
 
     def why_not(self, tasks: Sequence[Task]) -> tuple[Finding, ...]:
         """What is said to the first of these tasks, none of which could claim a quota."""
         session, job, task = self._session, self._job, tasks[0]
         tally = Tally()
-        if self._terms.capped and (beyond := self._over_capability(task)) is not None:
+        if self._terms.capped and (beyond := self._over_capability(task.shape.request)) is not None:
             tally.add(job.queue, (beyond,))
             return tally.findings()
         if refused := session.points["tq.prePredicate"](task):
@@ -164,8 +197,8 @@ class Claimer:
         apart = self._terms.apart(task, node) if node is not None else None
         return (apart,) if apart is not None else ()
 
-    def _over_capability(self, task: Task) -> Reason | None:
-        return over_capability(self._session, self._session.world.queues[self._job.queue], task.shape.request)
+    def _over_capability(self, more: Resources) -> Reason | None:
+        return over_capability(self._session, self._session.world.queues[self._job.queue], more)
 
     def _named(self, task: Task, name: QuotaName, tally: Tally) -> None:
         """Why the quota that the pod names can't be used; there is no fallback."""
@@ -185,7 +218,16 @@ class Claimer:
         quota = self._session.world.quotas.get(task.required_quota) if task.required_quota is not None else None
         return quota.name if quota is not None and self._usable(task, quota) else None
 
+    @cached_property
+    def _returns(self) -> bool:
+        """Whether a place may be kept for a task of the job, under its own name or that of a predecessor."""
+        job, tasks = self._job, self._session.world.tasks
+        inherited = {tasks[id_].inherits for id_ in job.tasks}
+        return any(kept.job == job.id or kept.task in inherited for q in self._session.kept for kept in q.reservations)
+
     def _reserved(self, task: Task) -> QuotaName | None:
+        if not self._returns:
+            return None
         session = self._session
         mine = [q for q in session.kept if reservations.returner(session.world, task, q, session.now) is not None]
         usable = [quota for quota in mine if self._usable(task, quota)]
@@ -208,50 +250,49 @@ class Claimer:
         self._trial.release_quota(quota.name)
         return True
 
-    def _bound(self, task: Task) -> QuotaName | None:
-        world, bounds, apart = self._session.world, self._terms.bounds, self._terms.apart
-        fit = (world.quotas[name] for name in self._terms.homes if self._usable(task, world.quotas[name]))
+    def _homes(self, task: Task) -> list[Quota]:
+        """The quotas with a node that the task could claim."""
+        world = self._session.world
+        return [quota for name in self._terms.homes if self._usable(task, quota := world.quotas[name])]
+
+    def _bound(self, task: Task, homes: Sequence[Quota]) -> QuotaName | None:
+        bounds, apart = self._terms.bounds, self._terms.apart
         keyed = [
             ((*bound, *self._key(task, quota)), quota.name)
-            for quota in fit
+            for quota in homes
             if (node := quota.node or quota.spec.static_node) is not None
             and (bound := bounds(task, node)) is not None
             and apart(task, node) is None
         ]
         return min(keyed)[1] if keyed else None
 
-    def _free(self, task: Task) -> QuotaName | None:
-        """Placeable first, then what was not refused before, then as in every tier."""
+    def _free(self, task: Task) -> Iterator[tuple[Key, QuotaName, _Kind | None]]:
+        """Free quotas that the task could claim, the job's own and the first of each shelf: the least key is best."""
         session = self._session
-        found: list[tuple[Key, QuotaName, _Kind | None]] = []
         for name in self._mine:
             quota = session.world.quotas[name]
             if self._usable(task, quota):
-                found.append(((False, self._was_refused(quota), *self._key(task, quota)), name, None))
+                yield (False, self._was_refused(quota), *self._key(task, quota)), name, None
         for shelf in session.shelves.free(self._job.queue):
             head = session.shelves.head(shelf)
             if head is None or not self._shelf_usable(task, shelf, head):
                 continue
             kind = self._kind(task, shelf, head)
-            full = kind.used >= kind.slots
-            if full and self._terms.must_place:
+            if kind.full and self._terms.must_place:
                 self.unplaced = kind.parcel
             else:
-                found.append(((full, *kind.key, head.order), head.name, kind))
-        if not found:
-            return None
-        _, name, chosen = min(found, key=lambda entry: entry[0])
-        if chosen is not None:
-            self.beyond_slots = self.beyond_slots or chosen.used >= chosen.slots
-            chosen.used += 1
-        return name
+                yield (kind.full, *kind.key, head.order), head.name, kind
 
-    def _keep_in_mind(self, name: QuotaName) -> None:
-        """A free quota that was claimed and has room left for another task of the job."""
+    def _keep_in_mind(self, names: Sequence[QuotaName]) -> None:
+        """Of quotas that were claimed alike, but perhaps the last: those that have room for another task of the job."""
+        if len(names) > 1 and not self._has_room(names[0]):
+            names = names[-1:]
+        self._mine.update(dict.fromkeys(filter(self._has_room, names)))
+
+    def _has_room(self, name: QuotaName) -> bool:
         quota = self._session.world.quotas[name]
         room = quota.capacity - quota.claimed
-        if quota.node is None and self._least.only(quota.spec.named).fits_in(room) and name not in self._mine:
-            self._mine.append(name)
+        return quota.node is None and self._least.only(quota.spec.named).fits_in(room)
 
     def _kind(self, task: Task, shelf: Shelf, head: Quota) -> "_Kind":
         """What is the same for all such quotas when such tasks claim them: claims move no slots."""
@@ -260,7 +301,7 @@ class Claimer:
             parcel = self._probe(task, head)
             *key, _ = self._key(task, head)
             slots = self._session.survey.total(parcel, self._terms.area)
-            kind = _Kind(parcel, (self._was_refused(head), *key), slots)
+            kind = _Kind(shelf, parcel, (self._was_refused(head), *key), slots)
             self._kinds[shelf.number, task.shape] = kind
         return kind
 

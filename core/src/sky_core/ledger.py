@@ -16,19 +16,19 @@ def is_outside(world: World, task: Task, node: NodeName) -> bool:
     return quota is None or quota.node != node
 
 
-def charge(book: Book, task: Task, *, outside: bool, sign: int = 1) -> Book:
-    """The book with an unfinished pod on it, or with `sign` -1 without."""
+def charge(book: Book, task: Task, *, outside: bool, count: int = 1) -> Book:
+    """The book with so many unfinished pods like this one on it; with fewer, where that is negative."""
     shape = task.shape
-    load = shape.load if sign > 0 else NOTHING - shape.load
+    load = shape.load if count == 1 else shape.load.times(count)
     releasing = load if task.state is TaskState.RELEASING else NOTHING
-    units = sign * shape.spot_units
+    units = count * shape.spot_units
     return replace(
         book,
         used=book.used + load,
         outside=book.outside + load if outside else book.outside,
         releasing=book.releasing + releasing if releasing else book.releasing,
         releasing_outside=book.releasing_outside + releasing if outside and releasing else book.releasing_outside,
-        pods=book.pods + sign,
+        pods=book.pods + count,
         shared=book.shared + units if shape.spot is Pool.SHARED else book.shared,
         exclusive=book.exclusive + units if shape.spot is Pool.EXCLUSIVE else book.exclusive,
     )

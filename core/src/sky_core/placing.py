@@ -12,6 +12,7 @@ import msgspec
 
 from sky_core.memory import QuotaShape
 from sky_core.model import Job, NodeName, Task
+from sky_core.parcels import parcels_of
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
@@ -47,7 +48,7 @@ def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None
     session.standing(job.id).waits_for_zone = False
     members = session.members(job)
     if not job.topology.on:
-        parcels = session.parcels(job, members.needed)
+        parcels = parcels_of(session.world, job, members.needed)
         return place_quotas(session, trial, job, _larger_first(session, parcels)) or _gate(session, job)
     group, followers = _split(session, job, members.needed)
     names = {parcel.quota.name for parcel in (*group, *followers)} if members.extras else ()
@@ -64,7 +65,7 @@ def surely_places(session: Session, job: Job) -> bool:
     group, followers = _split(session, job, members.needed)
     if not group or followers or any([task.quota is not None for task in members.extras]):
         return False
-    if any(map(session.points["qn.prePredicate"], group)):
+    if _refused_before(session, group):
         return False
     if not job.topology.on:
         return session.survey.holds(group, confines(session, job, group[0]))
@@ -79,7 +80,7 @@ def surely_places(session: Session, job: Job) -> bool:
 
 def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Refusal | None:
     """Give the quota of one extra a node; None where it has one."""
-    parcels = session.parcels(job, [task])
+    parcels = parcels_of(session.world, job, [task])
     if not parcels or not job.topology.on:
         return place_quotas(session, trial, job, parcels)
     if in_group(session.world, job, task):
@@ -208,14 +209,19 @@ def _gate(session: Session, job: Job) -> Refusal | None:
     return Refusal(findings=tally.findings()) if tally else None
 
 
+def _refused_before(session: Session, parcels: Sequence[Parcel]) -> bool:
+    """Whether any of these is refused by all nodes at once: those that are alike are asked about once."""
+    return any(map(session.points["qn.prePredicate"], {parcel.pattern: None for parcel in parcels}))
+
+
 def _seat_all(session: Session, trial: Statement, layout: Layout, group: Sequence[Parcel]) -> Refusal | None:
     """Seat each of these, those that come to one node together where it surely takes them all."""
     for node, comers in groupby(group, key=lambda parcel: layout.seats.get(parcel.quota.name)):
         if node is None:
             continue
         run = list(comers)
-        if session.survey.takes_all(run, node) and not any(map(session.points["qn.prePredicate"], run)):
-            trial.bind_quotas([parcel.quota.name for parcel in run], node)
+        if session.survey.takes_all(run, node) and not _refused_before(session, run):
+            trial.bind_quotas([parcel.quota.name for parcel in run], node, run[0].footprint.times(len(run)))
             session.survey.placed(run[0], node, len(run))
             continue
         for parcel in run:
@@ -277,13 +283,14 @@ def _company(parcels: Sequence[Parcel]) -> list[Parcel]:
 
 def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parcel], list[Parcel]]:
     """The quotas that a member of the communication group claims, and the others."""
-    parcels = session.parcels(job, tasks)
+    parcels = parcels_of(session.world, job, tasks)
     if not any(session.world.tasks[id_].shape.rdma for id_ in job.tasks):
         return parcels, []
-    sides: tuple[list[Parcel], list[Parcel]] = ([], [])
-    for parcel in parcels:
-        sides[not any([task.shape.rdma for task in parcel.tasks])].append(parcel)
-    return sides
+    patterns = {parcel.pattern for parcel in parcels}
+    grouped = {pattern for pattern in patterns if any(task.shape.rdma for task in pattern.tasks)}
+    if len(grouped) == len(patterns):
+        return parcels, []
+    return [p for p in parcels if p.pattern in grouped], [p for p in parcels if p.pattern not in grouped]
 
 
 def _larger_first(session: Session, parcels: Sequence[Parcel]) -> list[Parcel]:

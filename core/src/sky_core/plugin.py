@@ -52,11 +52,12 @@ class Parcel:
 
     `footprint` is what it takes of a node's quotaIdle, `load` what its tasks will take of its idle; `looks_around`,
     whether an answer about one node depends on what other nodes hold; `evicts`, whether spot pods may be made to go
-    for it. `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks. `view` is
-    where a survey notes what it knows of the parcel's class.
+    for it. `direct`: a spot task on its way to a node without a quota; `quota` then only says what it asks. `pattern`
+    is the parcel that it was made after, to which nodes answer alike, or itself; `view` is where a survey notes on that
+    what it knows of the class.
     """
 
-    __slots__ = ("direct", "evicts", "footprint", "job", "load", "looks_around", "quota", "tasks", "view")
+    __slots__ = ("direct", "evicts", "footprint", "job", "load", "looks_around", "pattern", "quota", "tasks", "view")
 
     def __init__(self, *, job: Job, quota: Quota, tasks: tuple[Task, ...], direct: bool = False) -> None:
         """As the rows stand."""
@@ -71,7 +72,16 @@ class Parcel:
                 self.load += task.shape.load
         self.evicts: bool = may_evict(job, quota)
         self.looks_around: bool = quota.spec.looks_around or any([task.shape.looks_around for task in tasks])
+        self.pattern: Parcel = self
         self.view: object = None
+
+    def twin(self, quota: Quota, tasks: tuple[Task, ...]) -> "Parcel":
+        """A quota of the same spec and as much claimed, by tasks of the same shapes of the same job."""
+        twin = Parcel.__new__(Parcel)
+        twin.job, twin.quota, twin.tasks, twin.direct = self.job, quota, tasks, self.direct
+        twin.footprint, twin.load, twin.evicts = self.footprint, self.load, self.evicts
+        twin.looks_around, twin.pattern, twin.view = self.looks_around, self.pattern, None
+        return twin
 
 
 def _no_share(_: str) -> int:
@@ -186,7 +196,12 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TN(msgspec.Struct, frozen=True, kw_only=True):
-    """Task → node: the re-check before a bind, and the way of spot tasks."""
+    """Task → node: the re-check before a bind, and the way of spot tasks.
+
+    `slots` is the quick form of select and predicate together, for a task that claims a quota bound to the node: how
+    many like it the node takes one after the other, `UNBOUNDED` where that is no matter, 0 where it takes none or only
+    asking tells. A plugin without one is asked about each task.
+    """
 
     select: TaskNode | None = None
     pre_predicate: Callable[[Task], Reason | None] | None = None
@@ -194,6 +209,7 @@ class TN(msgspec.Struct, frozen=True, kw_only=True):
     order: Callable[[Task, Node, Field], int] | None = None
     batch_order: Callable[[Task, Node, Field], int] | None = None
     best: Callable[[Task, Sequence[Node]], NodeName | None] | None = None
+    slots: Callable[[Task, Node], int] | None = None
 
 
 class Functions(msgspec.Struct, frozen=True, kw_only=True):
@@ -263,7 +279,7 @@ def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable
 
 
 _BUNDLES: Final = ("tq", "qn", "tn")
-_QUICK: Final = frozenset({"sieve", "orders", "batch_orders", "order_spans", "job_key"})
+_QUICK: Final = frozenset({"sieve", "slots", "orders", "batch_orders", "order_spans", "job_key"})
 
 
 def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., Any]]]:

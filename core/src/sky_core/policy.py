@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from sky_core.expressions import DEFAULTS, POINTS, Combination, compile_expression, parse
 from sky_core.memory import Memory
-from sky_core.model import Instant, Job, Node
+from sky_core.model import Instant, Job, Node, Task
 from sky_core.plugin import Context, Functions, Parcel, Plugin, Sieve, function, registered
-from sky_core.resources import NOTHING
+from sky_core.resources import NOTHING, UNBOUNDED
 from sky_core.settings import Settings
 from sky_core.status import JobQueueStatus
 from sky_core.world import World
@@ -108,8 +108,11 @@ class Points:
 
     @cached_property
     def _decisive(self) -> bool:
-        """Whether a node that one sieve holds back refuses: each is asked wherever it speaks, and none is overruled."""
-        stages = ("qn.select", "qn.predicate")
+        """Whether a node that one sieve holds back refuses."""
+        return self._unanimous("qn.select", "qn.predicate")
+
+    def _unanimous(self, *stages: str) -> bool:
+        """Whether each plugin is asked wherever it speaks in these stages, and none is overruled."""
         combined = {operator for stage in stages for operator in self.policy.combinations[stage].operators}
         asked = dict.fromkeys(name for stage in stages for name in self.names(stage))
         speaks = [(name, stage) for name in asked for stage in stages if function(self._functions[name], stage)]
@@ -128,6 +131,20 @@ class Points:
             if sieve is not True:
                 found.append((name, sieve))
         return found
+
+    @cached_property
+    def _binders(self) -> list[Callable[[Task, Node], int]] | None:
+        stages = ("tn.select", "tn.predicate")
+        names = dict.fromkeys(name for stage in stages for name in self.names(stage))
+        quick = [self._functions[name].tn.slots for name in names]
+        known = [slots for slots in quick if slots is not None]
+        return known if len(known) == len(quick) and self._unanimous(*stages) else None
+
+    def binds(self, task: Task, node: Node) -> int:
+        """How many tasks like this one, with claims there, the node surely takes; 0 where only asking tells."""
+        if self._binders is None:
+            return 0
+        return min([slots(task, node) for slots in self._binders], default=UNBOUNDED)
 
     @cached_property
     def scores(self) -> Callable[[Parcel, Sequence[Node]], Any] | None:

@@ -37,9 +37,9 @@ class Group:
         self.context = context
         self.parcels = sorted(parcels, key=lambda parcel: parcel.tasks[0].rank)
         self._fits: dict[object, Fit] = {}
-        size, depends = parcels[0].footprint, context.depends
-        alike = all([(p.footprint is size or p.footprint == size) and not depends(p) for p in parcels])
-        kinds = {(p.quota.spec, tuple([t.shape for t in p.tasks])): p for p in reversed(parcels)} if alike else {}
+        size, patterns = parcels[0].footprint, dict.fromkeys([parcel.pattern for parcel in reversed(parcels)])
+        alike = all([p.footprint == size and not context.depends(p) for p in patterns])
+        kinds = {(p.quota.spec, tuple([t.shape for t in p.tasks])): p for p in patterns} if alike else {}
         by_value = {(p.quota.spec.placement, shapes): p for (_, shapes), p in kinds.items()}
         self.kinds = list(by_value.values())
 

@@ -8,7 +8,7 @@ from sky_core import reservations
 from sky_core.decisions import Certificate
 from sky_core.eviction import Pricing
 from sky_core.holdings import Holdings
-from sky_core.members import Members, by_rank, in_task_order, members, started
+from sky_core.members import Members, in_task_order, members, started
 from sky_core.memory import Memory
 from sky_core.model import (
     Claim,
@@ -194,21 +194,21 @@ class Session:
     def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
         """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""
         kept = reservations.returner(self.world, task, quota, self.now) if quota.reservations else None
-        self._taken_up[task.id] = kept
         if kept is not None:
             trial.set_reservations(quota.name, tuple(other for other in quota.reservations if other is not kept))
-        claim = Claim(
-            task=task.id,
-            namespace=task.namespace,
-            name=task.name,
-            job=job.id,
-            place=task.place,
-            resources=task.shape.request,
-            reservation=task.reservation,
-            reserved_until=kept.expires if kept is not None else None,
-        )
-        trial.claim(task, quota.name, claim)
+        self._taken_up[task.id] = kept
+        trial.claim(task, quota.name, claim_of(job, task, kept.expires if kept is not None else None))
         self.holdings.add(job, task.shape.request)
+
+    def claim_run(
+        self, trial: Statement, job: Job, tasks: Sequence[Task], quotas: Sequence[QuotaName], each: int
+    ) -> None:
+        """The same for tasks of one shape and quotas that are kept for nobody: `each` of the tasks to one quota."""
+        for at, name in enumerate(quotas):
+            together = tasks[at * each : (at + 1) * each]
+            trial.claim_all(together, name, [claim_of(job, task) for task in together])
+        self._taken_up.update(dict.fromkeys([task.id for task in tasks]))
+        self.holdings.add(job, tasks[0].shape.request.times(len(tasks)))
 
     def give_back(self, trial: Statement, job: Job, task: Task) -> None:
         """End the task's claim; a quota that is free again is offered again.
@@ -248,21 +248,6 @@ class Session:
             trial.commit()
         self.gave_back = self.gave_back or bool(tasks)
 
-    def parcel(self, job: Job, quota: QuotaName) -> Parcel:
-        """A quota with the tasks that claim it, in rank order."""
-        row, tasks = self.world.quotas[quota], self.world.tasks
-        claiming = [tasks[claim.task] for claim in row.claims if claim.task in tasks]
-        if len(claiming) > 1:
-            claiming.sort(key=by_rank)
-        return Parcel(job=job, quota=row, tasks=tuple(claiming))
-
-    def parcels(self, job: Job, tasks: Sequence[Task]) -> list[Parcel]:
-        """The unbound quotas that these tasks claim, by the lowest rank among their claims."""
-        quotas = self.world.quotas
-        claimed = dict.fromkeys([task.quota for task in tasks if task.quota is not None])
-        names = [name for name in claimed if (row := quotas[name]).node is None and not row.spec.static_node]
-        return sorted([self.parcel(job, name) for name in names], key=lambda parcel: parcel.tasks[0].rank)
-
     def idle_quotas(self) -> list[Quota]:
         """The quotas with a node that nobody claims, by name; of some that somebody claims now, too."""
         world = self.world
@@ -299,6 +284,20 @@ class Session:
     def _seat(self, parcel: Parcel) -> NodeName | None:
         layout = self.standing(parcel.job.id).layout
         return layout.seats.get(parcel.quota.name) if layout is not None else None
+
+
+def claim_of(job: Job, task: Task, reserved_until: Instant | None = None) -> Claim:
+    """A task's claim on any quota."""
+    return Claim(
+        task=task.id,
+        namespace=task.namespace,
+        name=task.name,
+        job=job.id,
+        place=task.place,
+        resources=task.shape.request,
+        reservation=task.reservation,
+        reserved_until=reserved_until,
+    )
 
 
 class Attempt:

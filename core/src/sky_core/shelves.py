@@ -5,6 +5,7 @@ through the world's undo log, so a trial that is undone puts back what it took.
 """
 
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Protocol
 
 from sky_core.model import Instant, QueueName, Quota, QuotaName, Shape
@@ -29,11 +30,17 @@ class Shelving(Protocol):
     def head(self, shelf: Shelf) -> Quota | None:
         """The first quota of the shelf that nobody holds; None when there is none left."""
 
+    def row(self, shelf: Shelf, count: int) -> list[Quota]:
+        """The first so many that nobody holds, as far as there are; or fewer, but the first, if there is one."""
+
     def left(self, shelf: Shelf) -> int:
         """How many quotas the shelf has left, at most."""
 
     def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
         """Whether a task of this shape may claim the shelf's head; `ask` says so."""
+
+    def each(self, shelf: Shelf, shape: Shape, ask: Callable[[], int]) -> int:
+        """How many tasks of this shape to claim each of the shelf's quotas by, in one go; at most what `ask` says."""
 
     def put_back(self, quota: QuotaName) -> None:
         """A claim was given back: the quota is offered again."""
@@ -48,6 +55,7 @@ class Shelves:
         self._register = Register.of(world, now)
         self._cursor: dict[int, int] = {}
         self._suits: dict[tuple[int, Shape], bool] = {}
+        self._each: dict[tuple[int, Shape], int] = {}
         self._free: dict[QueueName, list[Shelf]] = {}
         self._freed: dict[QuotaName, Quota] = {}
 
@@ -78,6 +86,12 @@ class Shelves:
             world.put(self._cursor, shelf.number, at)
         return world.quotas[names[at]] if at < len(names) else None
 
+    def row(self, shelf: Shelf, count: int) -> list[Quota]:
+        """From the first on, as long as nobody holds them."""
+        quotas, at = self._world.quotas, self._cursor.get(shelf.number, 0)
+        names = shelf.names[at : at + count]
+        return list(takewhile(lambda quota: not quota.claims and quota.node is None, [quotas[name] for name in names]))
+
     def left(self, shelf: Shelf) -> int:
         """How many quotas from the cursor on the shelf has at most."""
         return len(shelf.names) - self._cursor.get(shelf.number, 0)
@@ -88,6 +102,13 @@ class Shelves:
         if kind not in self._suits:
             self._suits[kind] = ask()
         return self._suits[kind]
+
+    def each(self, shelf: Shelf, shape: Shape, ask: Callable[[], int]) -> int:
+        """Likewise."""
+        kind = (shelf.number, shape)
+        if kind not in self._each:
+            self._each[kind] = ask()
+        return self._each[kind]
 
     def put_back(self, quota: QuotaName) -> None:
         """A claim was given back: the quota is offered again."""

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from sky_core import ledger
 from sky_core.decisions import BindTask, Certificate, Decision, EvictTask, WriteQuota
 from sky_core.model import Claim, Instant, JobId, NodeName, Quota, QuotaName, Reservation, Task, TaskId
-from sky_core.resources import NOTHING, Resources
+from sky_core.resources import Resources
 from sky_core.states import Move, TaskState
 from sky_core.world import World
 
@@ -55,8 +55,13 @@ class Statement:
 
     def claim(self, task: Task, quota: QuotaName, claim: Claim) -> None:
         """Tie a task to a quota (hop 1). On a bound quota, what it does not name is promised on its node."""
-        self._set_quota(quota, self._world.quotas[quota].with_claim(claim))
-        self._set_task(task.moved(Move.CLAIM, quota=quota))
+        self.claim_all((task,), quota, (claim,))
+
+    def claim_all(self, tasks: Sequence[Task], quota: QuotaName, claims: Sequence[Claim]) -> None:
+        """Tie several tasks to one quota, each by its claim."""
+        self._set_quota(quota, self._world.quotas[quota].with_claims(claims))
+        for task in tasks:
+            self._set_task(task.moved(Move.CLAIM, quota=quota))
 
     def give_back(self, task: Task) -> None:
         """End a task's claim; a reservation that it took up returns with its old expiry."""
@@ -75,16 +80,13 @@ class Statement:
 
     def bind_quota(self, quota: QuotaName, node: NodeName) -> None:
         """Promise a node's room to a quota (hop 2)."""
-        self.bind_quotas((quota,), node)
+        self.bind_quotas((quota,), node, self._world.quotas[quota].footprint)
 
-    def bind_quotas(self, names: Sequence[QuotaName], node: NodeName) -> None:
-        """Promise a node's room to several at once."""
+    def bind_quotas(self, names: Sequence[QuotaName], node: NodeName, promised: Resources) -> None:
+        """Promise a node's room to several at once: so much to all of them together."""
         world, quotas = self._world, self._world.quotas
-        promised = NOTHING
         for name in names:
-            row = quotas[name]
-            promised += row.footprint
-            world.put(quotas, name, row.on(node))
+            world.put(quotas, name, quotas[name].on(node))
         world.put(world.quotas_on, node, (*world.quotas_on.get(node, ()), *names))
         self._promise(node, promised)
 
@@ -126,6 +128,18 @@ class Statement:
         world.put(world.tasks_on, node, (*world.tasks_on.get(node, ()), task.id))
         world.touch(node)
 
+    def bind_run(self, tasks: Sequence[Task], node: NodeName) -> None:
+        """Allocate tasks of one shape that claim quotas bound to the node, and decide their Bindings."""
+        world = self._world
+        for task in tasks:
+            if task.state is TaskState.PIPELINED:
+                self._wait(node, task, back=True)
+            self._set_task(task.moved(Move.ALLOCATE, Move.BIND, quota=task.quota, node=node))
+        book = ledger.charge(world.books[node], tasks[0], outside=False, count=len(tasks))
+        world.put(world.books, node, book)
+        world.put(world.tasks_on, node, (*world.tasks_on.get(node, ()), *[task.id for task in tasks]))
+        world.touch(node)
+
     def bind(self, task: Task) -> None:
         """Decide the Binding of an allocated task."""
         self._set_task(task.moved(Move.BIND, quota=task.quota, node=task.node))
@@ -135,7 +149,7 @@ class Statement:
         world, node = self._world, certificate.node
         row = task.moved(Move.EVICT, quota=task.quota, node=task.node, evicted=True)
         outside = ledger.is_outside(world, task, node)
-        book = ledger.charge(world.books[node], task, outside=outside, sign=-1)
+        book = ledger.charge(world.books[node], task, outside=outside, count=-1)
         world.put(world.books, node, ledger.charge(book, row, outside=outside))
         world.touch(node)
         self._set_task(row)

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from sky_core.columns import Columns, Numbers
-from sky_core.model import Node, NodeName, Zone
+from sky_core.model import Node, NodeName, Task, Zone
 from sky_core.pairs import Pairs
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
@@ -58,6 +58,9 @@ class Survey(Protocol):
 
     def takes_all(self, parcels: Sequence[Parcel], node: NodeName) -> bool:
         """True only where the node takes all of these, one after the other; False where only asking tells."""
+
+    def binds(self, task: Task, node: Node) -> int:
+        """How many tasks like this one, with claims there, the node surely takes; 0 where only asking tells."""
 
     @property
     def lent(self) -> bool:
@@ -196,18 +199,22 @@ class Classes:
         view = self._view(parcels[0])
         if view is None or self.total(parcels[0], area) < len(parcels):
             return False
-        return all([self._view(parcel) is view for parcel in parcels])
+        return all([self._view(pattern) is view for pattern in dict.fromkeys([p.pattern for p in parcels])])
 
     def takes_all(self, parcels: Sequence[Parcel], node: NodeName) -> bool:
         """Likewise."""
         view = self._view(parcels[0])
         if view is None or view.slots[self._columns.at[node]] < len(parcels):
             return False
-        return len(parcels) == 1 or all([self._view(parcel) is view for parcel in parcels])
+        return all([self._view(pattern) is view for pattern in dict.fromkeys([p.pattern for p in parcels])])
+
+    def binds(self, task: Task, node: Node) -> int:
+        """By what plugins say at once."""
+        return self._points.binds(task, node)
 
     def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
         """So many slots less, by what slots mean: the node need not be asked again."""
-        view = parcel.view if isinstance(parcel.view, View) else None
+        view = parcel.pattern.view if isinstance(parcel.pattern.view, View) else None
         changed, at = self._world.changed, self._columns.at[node]
         if view is None or view.slots[at] < count:
             return
@@ -261,11 +268,11 @@ class Classes:
 
     def _view(self, parcel: Parcel) -> View | None:
         """The class's view, up to date with the changed nodes; None for a parcel that must be asked about anew."""
-        view = parcel.view
+        view = parcel.pattern.view
         if not isinstance(view, View):
             if self.depends(parcel):
                 return None
-            view = parcel.view = self._of(parcel)
+            view = parcel.pattern.view = self._of(parcel)
         if view.cursor < len(self._world.changed):
             self._renewal.renew(view, parcel)
         return view

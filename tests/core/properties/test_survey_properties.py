@@ -69,9 +69,14 @@ class Trial:
         """What is claimed and on no node, by the job of its first claim; and spot tasks that are on none."""
         quotas = [quota for quota in self.world.quotas.values() if quota.claims and quota.node is None]
         owned = [quota for quota in quotas if quota.claims[0].job in self.world.jobs]
-        claimed = [self.session.parcel(self.world.jobs[quota.claims[0].job], quota.name) for quota in owned]
+        claimed = [self.parcel(quota) for quota in owned]
         spot = [parcel for parcel in self.spot if self.world.tasks[parcel.tasks[0].id].node is None]
         return [*(parcel for parcel in claimed if parcel.tasks), *spot]
+
+    def parcel(self, quota: Quota) -> Parcel:
+        tasks = [self.world.tasks[claim.task] for claim in quota.claims if claim.task in self.world.tasks]
+        ranked = tuple(sorted(tasks, key=lambda task: task.rank))
+        return Parcel(job=self.world.jobs[quota.claims[0].job], quota=quota, tasks=ranked)
 
     def claim(self) -> None:
         """A task claims a quota, whether it may or not."""

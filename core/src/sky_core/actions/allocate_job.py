@@ -84,7 +84,7 @@ def _works(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> b
     with session.trial() as trial:
         standing.area = terms.area
         claimer = Claimer(session, trial, job, terms)
-        if not all(claimer.claim(task) for task in tasks) or not session.points["quotaReady"](job):
+        if any(claimer.claim_all(tasks)) or not session.points["quotaReady"](job):
             return False
         with session.trial() as ahead:
             if not surely_places(session, job) and place_needed(session, ahead, job) is not None:
@@ -104,7 +104,7 @@ def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, *, 
     standing.area = terms.area
     with session.trial() as trial:
         claimer = Claimer(session, trial, job, terms)
-        without = [task for task in tasks if not claimer.claim(task)]
+        without = list(claimer.claim_all(tasks))
         if without:
             standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
         elif session.points["quotaReady"](job):

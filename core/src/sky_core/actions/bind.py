@@ -1,11 +1,12 @@
 """Pod → node: check each claimed task against its quota's node once more, and bind."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 import msgspec
 
 from sky_core.members import is_spot
-from sky_core.model import Job, Task
+from sky_core.model import Job, Node, Task
 from sky_core.reasons import Code, Finding, Reason, Rung
 from sky_core.session import Session
 from sky_core.statement import Statement
@@ -44,18 +45,28 @@ def bind(session: Session) -> None:
 def bind_all(session: Session, trial: Statement, tasks: Sequence[Task]) -> list[Refused]:
     """Allocate and bind these tasks; those that can't be are left out."""
     refused: list[Refused] = []
-    for task in tasks:
-        node = session.world.quotas[task.quota].node if task.quota is not None else None
-        if node is None or node not in session.world.nodes:
+    quotas, nodes = session.world.quotas, session.world.nodes
+    homes = [quotas[task.quota].node if task.quota is not None else None for task in tasks]
+    for (node, _), pairs in groupby(zip(homes, tasks, strict=True), key=lambda pair: (pair[0], pair[1].shape)):
+        run = [task for _, task in pairs]
+        if node is None or node not in nodes:
             code = Code.STATIC_BIND_PENDING if node is None else Code.QUOTA_UNAVAILABLE
-            refused.append(Refused(task, task.quota or task.name, (Reason(code),)))
-            continue
-        row = session.world.nodes[node]
-        reasons = session.points["tn.select"](task, row) or session.points["tn.predicate"](task, row)
+            refused += [Refused(task, task.quota or task.name, (Reason(code),)) for task in run]
+        elif session.survey.binds(run[0], nodes[node]) >= len(run):
+            trial.bind_run(run, node)
+        else:
+            refused += _bind_each(session, trial, run, nodes[node])
+    return refused
+
+
+def _bind_each(session: Session, trial: Statement, tasks: Sequence[Task], node: Node) -> list[Refused]:
+    refused: list[Refused] = []
+    for task in tasks:
+        reasons = session.points["tn.select"](task, node) or session.points["tn.predicate"](task, node)
         if reasons:
-            refused.append(Refused(task, node, reasons))
+            refused.append(Refused(task, node.name, reasons))
             continue
-        trial.allocate(task, node)
+        trial.allocate(task, node.name)
         trial.bind(session.world.tasks[task.id])
     return refused
 

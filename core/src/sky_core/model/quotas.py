@@ -1,5 +1,6 @@
 """Quotas: containers of resources, with who holds and who is promised what of them."""
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -123,7 +124,14 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
     def with_claim(self, claim: Claim) -> "Quota":
         """With one claim more."""
-        return msgspec.structs.replace(self, claims=(*self.claims, claim), claimed=self.claimed + claim.resources)
+        return self.with_claims((claim,))
+
+    def with_claims(self, claims: Sequence[Claim]) -> "Quota":
+        """With so many claims more."""
+        claimed = self.claimed
+        for claim in claims:
+            claimed += claim.resources
+        return msgspec.structs.replace(self, claims=(*self.claims, *claims), claimed=claimed)
 
     def without_claim(self, task: TaskId) -> "Quota":
         """Without this task's claim."""

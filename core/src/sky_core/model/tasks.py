@@ -104,8 +104,10 @@ class Task(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return self.state not in FINISHED
 
     def moved(
-        self, move: Move, *, quota: QuotaName | None = None, node: NodeName | None = None, evicted: bool = False
+        self, *moves: Move, quota: QuotaName | None = None, node: NodeName | None = None, evicted: bool = False
     ) -> "Task":
-        """The row after a move, or `IllegalMove`. Its quota and node are those given, none where none is given."""
-        state = MOVES[self.state].get(move) or after(self.key, self.state, move)
+        """The row after these moves, or `IllegalMove`. Its quota and node are those given, none where none is given."""
+        state = self.state
+        for move in moves:
+            state = MOVES[state].get(move) or after(self.key, state, move)
         return msgspec.structs.replace(self, state=state, quota=quota, node=node, evicted=evicted)

@@ -70,10 +70,19 @@ def open_session(context: Context, _: None) -> Functions:
         book = world.books[node.name]
         return fits(comers((task,)), node) or _short(task.shape.load, book.idle, book.allocatable)
 
+    def slots(task: Task, node: Node) -> int:
+        """By room, for a task whom only the node itself can refuse."""
+        shape, name = task.shape, node.name
+        if shape.ports or shape.looks_around or world.anti_affine or unfit(shape, node) is not None:
+            return 0
+        claims = sum([len(world.quotas[quota].claims) for quota in world.quotas_on.get(name, ())])
+        pods = node.pods_max - len(world.tasks_on.get(name, ())) - claims  # whoever binds was counted by its claim
+        return min(shape.load.slots_in(world.books[name].idle), pods)
+
     return Functions(
         tq=TQ(predicate=quota_for_task),
         qn=QN(predicate=node_for_parcel, sieve=_sieve),
-        tn=TN(predicate=node_for_task),
+        tn=TN(predicate=node_for_task, slots=slots),
     )
 
 

@@ -5,6 +5,7 @@ from typing import Final, Literal
 from sky_core.model import SECOND, Duration, Node, Quota, Task
 from sky_core.plugin import QN, TN, TQ, Context, Functions, Parcel, Plugin, Sieve
 from sky_core.reasons import Code, Reason
+from sky_core.resources import UNBOUNDED
 
 TOLERANCE: Final = Duration(90 * SECOND)
 """How much earlier than the node's last Ready transition a heartbeat may be: old daemons beat seldom."""
@@ -23,12 +24,16 @@ def open_session(context: Context, _: None) -> Functions:
     return Functions(
         tq=TQ(predicate=quota_for_task),
         qn=QN(predicate=_node_for_parcel, sieve=_sieve),
-        tn=TN(predicate=_node_for_task),
+        tn=TN(predicate=_node_for_task, slots=_slots),
     )
 
 
 def _node_for_task(task: Task, node: Node) -> Reason | None:
     return _refusal(task.shape.mounts, node)
+
+
+def _slots(task: Task, node: Node) -> int:
+    return UNBOUNDED if _refusal(task.shape.mounts, node) is None else 0
 
 
 def _sieve(parcel: Parcel) -> Sieve | Literal[True]:

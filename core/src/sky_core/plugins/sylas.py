@@ -6,7 +6,7 @@ from sky_core.eviction import Pricing
 from sky_core.model import Node, Pool, Task, TaskId
 from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin
 from sky_core.reasons import Code, Reason
-from sky_core.resources import Resources
+from sky_core.resources import UNBOUNDED, Resources
 from sky_core.room import awaited
 
 
@@ -53,9 +53,14 @@ def open_session(context: Context, _: Pricing) -> Functions:
 
     return Functions(
         qn=QN(order=score, orders=scores),
-        tn=TN(predicate=predicate, order=evictions_avoided),
+        tn=TN(predicate=predicate, order=evictions_avoided, slots=_slots),
         reclaimable=_reclaimable,
     )
+
+
+def _slots(task: Task, _: Node) -> int:
+    """Who claims a quota needs no pool."""
+    return UNBOUNDED if task.shape.spot is None else 0
 
 
 def _reclaimable(_claimant: Task | None, candidates: Sequence[Task]) -> frozenset[TaskId]:

@@ -10,6 +10,7 @@ import msgspec
 from sky_core.model import Job, Node, NodeName, Task
 from sky_core.plugin import POINT, QN, TN, Context, Field, Functions, Parcel, Plugin, Sieve
 from sky_core.reasons import Code, Reason
+from sky_core.resources import UNBOUNDED
 from sky_core.topology import Layout, homes, zone_of
 from sky_core.zoning import continuous, zoned
 
@@ -89,7 +90,7 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
             orders=scores_of,
             order_spans=order[:1] == ["continuity"],
         ),
-        tn=TN(predicate=direct),
+        tn=TN(predicate=direct, slots=lambda task, node: 0 if direct(task, node) else UNBOUNDED),
         predicate_zone=predicate_zone,
         quota_allocate=gate,
     )

@@ -100,6 +100,10 @@ class Naive:
         """Each is asked about."""
         return False
 
+    def binds(self, _task: Task, _node: Node) -> int:
+        """Each is asked about."""
+        return 0
+
     def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
         """Nothing is remembered."""
 
@@ -178,6 +182,11 @@ class NaiveShelves:
         quotas = (self._world.quotas[name] for name in shelf.names)
         return next((quota for quota in quotas if not _has_place(quota, self._now) and not quota.claims), None)
 
+    def row(self, shelf: Shelf, count: int) -> list[Quota]:
+        """One after the other."""
+        head = self.head(shelf) if count else None
+        return [head] if head is not None else []
+
     def left(self, shelf: Shelf) -> int:
         """How many are free still."""
         quotas = (self._world.quotas[name] for name in shelf.names)
@@ -186,6 +195,10 @@ class NaiveShelves:
     def suits(self, _shelf: Shelf, _shape: Shape, ask: Callable[[], bool]) -> bool:
         """Asked each time."""
         return ask()
+
+    def each(self, _shelf: Shelf, _shape: Shape, _ask: Callable[[], int]) -> int:
+        """One after the other."""
+        return 1
 
     def put_back(self, quota: QuotaName) -> None:
         """Seen when next looked for."""
