@@ -167,7 +167,8 @@ def _fixed(session: Session, job: Job, tasks: Sequence[Task]) -> list[NodeName]:
 
 def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, probes: Sequence["_Probe"]) -> list[Zone]:
     """Zones that may hold the tasks: most on static-bound, then on bound quotas, then by `ZoneOrder`."""
-    world, order = session.world, ZoneOrder(session.world, job, session.zone_ranks)
+    world = session.world
+    order = ZoneOrder(world, job, homes(world, job, zoned=True), session.zone_ranks)
     static, bound = _room_by(session, tasks, terms.homes, zone_of)
     at_home = order.siblings if job.topology.required else {}
     fabrics = {world.zones[zone].fabric for zone in order.siblings}

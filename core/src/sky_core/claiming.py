@@ -134,10 +134,11 @@ class Claimer:
         if len(found) > 1 and key[:-1] == found[1][0][:-1]:
             row = [quota for quota in row if (quota.order,) < found[1][0][-1:]]
         names = [quota.name for quota in row]
-        self._session.claim_run(self._trial, self._job, run[: each * len(names)], names, each)
+        run = run[: each * len(names)]
+        self._session.claim_run(self._trial, self._job, run, names, each)
         kind.used += len(names)
         self._keep_in_mind(names)
-        return min(each * len(names), len(run))
+        return len(run)
 
     def _run(self, tasks: Sequence[Task]) -> Sequence[Task]:
         """The first of these tasks and those right after it that are like it, if their queue may hold them all."""

@@ -38,13 +38,12 @@ def in_task_order(world: World, job: Job, order: Callable[[Task, Task], int]) ->
     return tuple(sorted(job.tasks, key=lambda id_: first(world.tasks[id_])))
 
 
-def members(world: World, job: Job, line: Sequence[TaskId]) -> Members:
+def members(world: World, job: Job, tasks: Sequence[Task]) -> Members:
     """Split a job's tasks, which stand in task order (`in_task_order`).
 
     Needed are those placed, then per role its minimum in task order, then task order up to minMember. Of the open
     tasks, one that holds a claim comes before one that doesn't.
     """
-    tasks = [world.tasks[id_] for id_ in line]
     if len(tasks) == 1 <= job.min_member:  # most jobs of most clusters
         return Members(tuple(tasks) if tasks[0].state in OPEN or tasks[0].placed else (), ())
     placed = [task for task in tasks if task.state in PLACED and task.placed]

@@ -12,7 +12,6 @@ import msgspec
 
 from sky_core.memory import QuotaShape
 from sky_core.model import Job, NodeName, Task
-from sky_core.parcels import parcels_of
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
@@ -48,7 +47,7 @@ def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None
     session.standing(job.id).waits_for_zone = False
     members = session.members(job)
     if not job.topology.on:
-        parcels = parcels_of(session.world, job, members.needed)
+        parcels = session.parcels.of(job, members.needed)
         return place_quotas(session, trial, job, _larger_first(session, parcels)) or _gate(session, job)
     group, followers = _split(session, job, members.needed)
     names = {parcel.quota.name for parcel in (*group, *followers)} if members.extras else ()
@@ -80,7 +79,7 @@ def surely_places(session: Session, job: Job) -> bool:
 
 def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Refusal | None:
     """Give the quota of one extra a node; None where it has one."""
-    parcels = parcels_of(session.world, job, [task])
+    parcels = session.parcels.of(job, [task])
     if not parcels or not job.topology.on:
         return place_quotas(session, trial, job, parcels)
     if in_group(session.world, job, task):
@@ -113,6 +112,8 @@ def place_zone(
 
 def place_followers(session: Session, trial: Statement, job: Job, parcels: Sequence[Parcel]) -> Refusal | None:
     """Give the quotas of a topology job's other tasks nodes in its zones where they fit, else anywhere."""
+    if not parcels:
+        return None
     world = session.world
     zones = dict.fromkeys(zone_of(world.nodes[node]) for _, node in homes(world, job, zoned=True))
     areas = [Area(zone.spec, zone) for zone in zones if zone is not None]
@@ -283,7 +284,7 @@ def _company(parcels: Sequence[Parcel]) -> list[Parcel]:
 
 def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parcel], list[Parcel]]:
     """The quotas that a member of the communication group claims, and the others."""
-    parcels = parcels_of(session.world, job, tasks)
+    parcels = session.parcels.of(job, tasks)
     if not any(session.world.tasks[id_].shape.rdma for id_ in job.tasks):
         return parcels, []
     patterns = {parcel.pattern for parcel in parcels}

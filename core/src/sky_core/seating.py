@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sky_core.model import Job, NodeName, QuotaName, Zone
+from sky_core.model import Job, NodeName, QuotaName, Task, Zone
 from sky_core.plugin import Area, Context, Parcel
 from sky_core.reasons import Code, Finding
 from sky_core.resources import NOTHING
-from sky_core.topology import RANKS, Layout, homes
+from sky_core.topology import RANKS, Layout
 
 
 class Fit(msgspec.Struct, frozen=True, gc=False):
@@ -82,10 +82,12 @@ class Group:
         return sum(self.context.eviction_cost(node, load) for node, load in loads.items())
 
 
-def seated(job: Job, group: Group, places: Sequence[Place], ranks: str) -> Layout:
-    """Seats in rank order, through one place and then the next."""
-    if homes(group.context.world, job, zoned=True):
-        return _between(job, group, [node for place in places for node in place.nodes])
+def seated(
+    job: Job, group: Group, there: Sequence[tuple[Task, NodeName]], places: Sequence[Place], ranks: str
+) -> Layout:
+    """Seats in rank order, through one place and then the next; beside the members that are `there` already."""
+    if there:
+        return _between(job, group, there, [node for place in places for node in place.nodes])
     line = spread_out(group, places, ranks)
     names = (parcel.quota.name for parcel in group.parcels)
     return Layout(seats=dict(zip(names, line, strict=True))) if len(line) == len(group.parcels) else Layout()
@@ -105,14 +107,14 @@ def spread_out(group: Group, places: Sequence[Place], ranks: str) -> list[NodeNa
     return list(group.context.walk(group.parcels, [node for place in places for node in place.nodes])[0])
 
 
-def _between(job: Job, group: Group, nodes: Sequence[NodeName]) -> Layout:
+def _between(job: Job, group: Group, there: Sequence[tuple[Task, NodeName]], nodes: Sequence[NodeName]) -> Layout:
     """Missing ranks of a started gang: the lowest index between the nearest placed ranks, else anywhere in the zone.
 
     A strict job waits instead of going anywhere.
     """
     context = group.context
     rows = context.world.nodes
-    placed = [(task.rank, rows[node].order) for task, node in homes(context.world, job, zoned=True)]
+    placed = [(task.rank, rows[node].order) for task, node in there]
     left = dict(zip(nodes, group.slots(nodes), strict=True)) if group.kinds else {}
     seats: dict[QuotaName, NodeName] = {}
     for parcel in group.parcels:

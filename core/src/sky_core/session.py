@@ -26,6 +26,7 @@ from sky_core.model import (
     ZoneId,
 )
 from sky_core.pairs import Pairs
+from sky_core.parcels import Parcels
 from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
@@ -77,6 +78,8 @@ class Session:
         self.defects: list[str] = []
         self.standings: dict[JobId, Standing] = {}
         self._lines: dict[JobId, tuple[TaskId, ...]] = {}
+        self._members: dict[JobId, tuple[list[Task], Members]] = {}
+        self.parcels = Parcels(world)
         self.spot_specs: dict[Shape, QuotaSpec] = {}
         self._make_shelves = make_shelves
         self._shelves: Shelving | None = None
@@ -180,7 +183,11 @@ class Session:
         """The job's needed members and its extras, as its tasks stand now."""
         if job.id not in self._lines:
             self._lines[job.id] = in_task_order(self.world, job, self.points["taskOrder"])
-        return members(self.world, job, self._lines[job.id])
+        tasks = [self.world.tasks[id_] for id_ in self._lines[job.id]]
+        found = self._members.get(job.id)
+        if found is None or found[0] != tasks:
+            found = self._members[job.id] = (tasks, members(self.world, job, tasks))
+        return found[1]
 
     def going(self) -> Iterator[Job]:
         """The jobs that passed admission and have not been refused since, in the order in which they passed."""
@@ -203,10 +210,8 @@ class Session:
     def claim_run(
         self, trial: Statement, job: Job, tasks: Sequence[Task], quotas: Sequence[QuotaName], each: int
     ) -> None:
-        """The same for tasks of one shape and quotas that are kept for nobody: `each` of the tasks to one quota."""
-        for at, name in enumerate(quotas):
-            together = tasks[at * each : (at + 1) * each]
-            trial.claim_all(together, name, [claim_of(job, task) for task in together])
+        """The same for tasks of one shape, `each` to one of these quotas, which are on no node and kept for nobody."""
+        trial.claim_run(tasks, [claim_of(job, task) for task in tasks], quotas, each)
         self._taken_up.update(dict.fromkeys([task.id for task in tasks]))
         self.holdings.add(job, tasks[0].shape.request.times(len(tasks)))
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from sky_core import ledger
 from sky_core.decisions import BindTask, Certificate, Decision, EvictTask, WriteQuota
-from sky_core.model import Claim, Instant, JobId, NodeName, Quota, QuotaName, Reservation, Task, TaskId
+from sky_core.model import Claim, Instant, NodeName, Quota, QuotaName, Reservation, Task, TaskId
 from sky_core.resources import Resources
 from sky_core.states import Move, TaskState
 from sky_core.world import World
@@ -55,13 +55,19 @@ class Statement:
 
     def claim(self, task: Task, quota: QuotaName, claim: Claim) -> None:
         """Tie a task to a quota (hop 1). On a bound quota, what it does not name is promised on its node."""
-        self.claim_all((task,), quota, (claim,))
+        self._set_quota(quota, self._world.quotas[quota].with_claims((claim,)))
+        self._set_task(task.moved(Move.CLAIM, quota=quota))
 
-    def claim_all(self, tasks: Sequence[Task], quota: QuotaName, claims: Sequence[Claim]) -> None:
-        """Tie several tasks to one quota, each by its claim."""
-        self._set_quota(quota, self._world.quotas[quota].with_claims(claims))
-        for task in tasks:
-            self._set_task(task.moved(Move.CLAIM, quota=quota))
+    def claim_run(self, tasks: Sequence[Task], claims: Sequence[Claim], quotas: Sequence[QuotaName], each: int) -> None:
+        """Tie `each` of the tasks to one of these quotas, which are on no node; the last may get fewer."""
+        world = self._world
+        rows, moved = {}, {}
+        for at, name in enumerate(quotas):
+            rows[name] = world.quotas[name].with_claims(claims[at * each : (at + 1) * each])
+            for task in tasks[at * each : (at + 1) * each]:
+                moved[task.id] = task.moved(Move.CLAIM, quota=name)
+        world.put_all(world.quotas, rows)
+        world.put_all(world.tasks, moved)
 
     def give_back(self, task: Task) -> None:
         """End a task's claim; a reservation that it took up returns with its old expiry."""
@@ -85,8 +91,7 @@ class Statement:
     def bind_quotas(self, names: Sequence[QuotaName], node: NodeName, promised: Resources) -> None:
         """Promise a node's room to several at once: so much to all of them together."""
         world, quotas = self._world, self._world.quotas
-        for name in names:
-            world.put(quotas, name, quotas[name].on(node))
+        world.put_all(quotas, {name: quotas[name].on(node) for name in names})
         world.put(world.quotas_on, node, (*world.quotas_on.get(node, ()), *names))
         self._promise(node, promised)
 
@@ -134,7 +139,8 @@ class Statement:
         for task in tasks:
             if task.state is TaskState.PIPELINED:
                 self._wait(node, task, back=True)
-            self._set_task(task.moved(Move.ALLOCATE, Move.BIND, quota=task.quota, node=node))
+        moves = (Move.ALLOCATE, Move.BIND)
+        world.put_all(world.tasks, {task.id: task.moved(*moves, quota=task.quota, node=node) for task in tasks})
         book = ledger.charge(world.books[node], tasks[0], outside=False, count=len(tasks))
         world.put(world.books, node, book)
         world.put(world.tasks_on, node, (*world.tasks_on.get(node, ()), *[task.id for task in tasks]))
@@ -220,6 +226,5 @@ def _differs(old: Quota, new: Quota) -> bool:
 
 
 def _write(old: Quota, new: Quota) -> WriteQuota:
-    mine = set(old.claims) ^ set(new.claims) if old.claims and new.claims else (*old.claims, *new.claims)
-    jobs = sorted({claim.job for claim in mine})
-    return WriteQuota.of(new, tuple(JobId(job) for job in jobs))
+    mine = set(old.claims) ^ set(new.claims) if old.claims and new.claims else old.claims or new.claims
+    return WriteQuota.of(new, tuple(sorted({claim.job for claim in mine})))

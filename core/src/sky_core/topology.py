@@ -105,14 +105,15 @@ def home(world: World, task: Task) -> NodeName | None:
 
 def homes(world: World, job: Job, *, zoned: bool) -> list[tuple[Task, NodeName]]:
     """The job's tasks that have a place, in rank order; with `zoned` only those in its communication group."""
-    tasks, quotas, found = world.tasks, world.quotas, []
-    for id_ in job.tasks:
-        task = tasks[id_]
-        if (node := task.node) is None:  # as `home`, which would be called for each task of each gang, again and again
-            quota = quotas.get(task.quota) if task.quota is not None else None
-            node = quota.node if quota is not None else None
-        if node is not None and node in world.nodes and task.unfinished:
-            found.append((task, node))
+    tasks, quotas, nodes = world.tasks, world.quotas, world.nodes
+    # As `home`, which would be called for each task of each gang, again and again.
+    found = [
+        (task, node)
+        for task in [tasks[id_] for id_ in job.tasks]
+        if (node := task.node or (quotas[task.quota].node if task.quota in quotas else None)) is not None
+        and node in nodes
+        and task.unfinished
+    ]
     if zoned and found and any(world.tasks[id_].shape.rdma for id_ in job.tasks):
         return [(task, node) for task, node in found if task.shape.rdma]
     return found
@@ -128,10 +129,9 @@ def zone_of(node: Node) -> ZoneId | None:
     return ZoneId(node.spec, node.zone) if node.zone is not None else None
 
 
-def population(world: World, job: Job) -> Counter[ZoneId]:
-    """How many of a job's zoned tasks each zone has."""
-    nodes = world.nodes
-    zones = (zone_of(nodes[node]) for _, node in homes(world, job, zoned=True))
+def population(world: World, there: Sequence[tuple[Task, NodeName]]) -> Counter[ZoneId]:
+    """How many of these `homes` each zone has."""
+    zones = (zone_of(world.nodes[node]) for _, node in there)
     return Counter(zone for zone in zones if zone is not None)
 
 
@@ -141,7 +141,7 @@ def kin(world: World, job: Job) -> Counter[ZoneId]:
     if job.topology.affinity_key:
         for other in world.jobs.values():
             if other.topology.affinity_key == job.topology.affinity_key and other.queue == job.queue:
-                found += population(world, other)
+                found += population(world, homes(world, other, zoned=True))
     return found
 
 
@@ -157,10 +157,12 @@ def zone_ranks(world: World) -> dict[ZoneId, int]:
 class ZoneOrder:
     """The order in which zones are preferred for a job (behaviour.md 7.2); the least key first."""
 
-    def __init__(self, world: World, job: Job, ranks: Mapping[ZoneId, int]) -> None:
-        """As the world stands now. `ranks`: its `zone_ranks`."""
+    def __init__(
+        self, world: World, job: Job, there: Sequence[tuple[Task, NodeName]], ranks: Mapping[ZoneId, int]
+    ) -> None:
+        """As the world stands now. `there`: the job's zoned `homes`; `ranks`: its `zone_ranks`."""
         self._ranks = ranks
-        self.siblings = population(world, job)
+        self.siblings = population(world, there)
         self.kin = kin(world, job)
 
     def key(self, zone: Zone, cost: int, left: int) -> tuple[int, ...]:

@@ -89,6 +89,12 @@ class World:
         self._log.append((table, key, table.get(key, _ABSENT)))
         table[key] = row
 
+    def put_all(self, table: dict[Any, Any], rows: dict[Any, Any]) -> None:
+        """Write several rows."""
+        get = table.get
+        self._log += [(table, key, get(key, _ABSENT)) for key in rows]
+        table.update(rows)
+
     def touch(self, node: NodeName) -> None:
         """Tell the caches that something about this node has changed."""
         self.changed.append(node)

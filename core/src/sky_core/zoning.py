@@ -6,7 +6,7 @@ Both work within one spec code, the one to which hop 1 has confined the job's ca
 from collections.abc import Sequence
 from typing import Final
 
-from sky_core.model import SECOND, Job, Zone
+from sky_core.model import SECOND, Job, NodeName, Task, Zone
 from sky_core.plugin import Area, Context, Parcel
 from sky_core.reasons import Code, Finding
 from sky_core.resources import NOTHING, Resources
@@ -18,44 +18,46 @@ _SHORT: Final = frozenset({Code.INSUFFICIENT_QUOTA_IDLE, Code.INSUFFICIENT_IDLE,
 
 def zoned(context: Context, job: Job, group: Sequence[Parcel], extras: Sequence[Parcel], ranks: str) -> Layout | None:
     """namedzone: one zone for all; else, as the job's policy says, wait or take the fewest zones."""
-    zones = _candidates(context, job)
+    there = homes(context.world, job, zoned=True)
+    zones = _candidates(context, job, there)
     needed = Group(context, group)
-    order = ZoneOrder(context.world, job, context.zone_ranks())
+    order = ZoneOrder(context.world, job, there, context.zone_ranks())
     for each in (Group(context, [*group, *extras]), needed) if extras else (needed,):
         zone = _single(each, zones, order)
         if zone is not None:
-            return seated(job, each, [Place(zone.nodes, len(each.parcels))], ranks)
+            return seated(job, each, there, [Place(zone.nodes, len(each.parcels))], ranks)
     if _unknown(context, group, zones):
         return Layout(refusal=(Finding(Code.TOPOLOGY_UNKNOWN, len(context.world.nodes)),))
     if job.topology.required:
         return Layout(refusal=(_lacking(needed, zones),)) if zones else Layout()
     if _still_patient(context, job, group, zones):
         return Layout(refusal=(_waiting(job, _lacking(needed, zones)),), waits=True)
-    return _several(job, needed, zones, ranks)
+    found = _several(job, needed, zones)
+    return seated(job, needed, there, found, ranks) if found else Layout()
 
 
 def continuous(
     context: Context, job: Job, group: Sequence[Parcel], extras: Sequence[Parcel], ranks: str
 ) -> Layout | None:
     """continuity: the shortest run of nodes in index order that holds the group; no answer where there is none."""
-    spec = context.area(job.id).spec
+    spec, there = context.area(job.id).spec, homes(context.world, job, zoned=True)
     for code in [spec] if spec is not None else sorted(context.world.specs):
         line = context.world.specs[code]
         for parcels in ([*group, *extras], group) if extras else (group,):
             each = Group(context, parcels)
             run = shortest_run(each.slots(line), len(parcels))
             if run is not None:
-                return seated(job, each, [Place(line[run[0] : run[1]], len(parcels))], ranks)
+                return seated(job, each, there, [Place(line[run[0] : run[1]], len(parcels))], ranks)
     return None
 
 
-def _candidates(context: Context, job: Job) -> list[Zone]:
+def _candidates(context: Context, job: Job, there: Sequence[tuple[Task, NodeName]]) -> list[Zone]:
     """The zones of the area; of a started `required` job those where its members are."""
     area, world = context.area(job.id), context.world
     zones = [zone for zone in world.zones.values() if area.spec in (None, zone.id.spec)]
     if area.zone is not None:
         zones = [world.zones[area.zone]]
-    at_home = {zone_of(world.nodes[node]) for _, node in homes(world, job, zoned=True)}
+    at_home = {zone_of(world.nodes[node]) for _, node in there}
     if not at_home:
         return zones
     if job.topology.required:
@@ -137,10 +139,10 @@ def _waiting(job: Job, lacking: Finding) -> Finding:
     return Finding(Code.WAITING_FOR_ZONE, lacking.count, lacking.needed, lacking.available, examples)
 
 
-def _several(job: Job, group: Group, zones: Sequence[Zone], ranks: str) -> Layout:
+def _several(job: Job, group: Group, zones: Sequence[Zone]) -> list[Place]:
     """The fewest zones of one fabric and one spec code; of equally many, the least left over, then by name."""
     if not group.may_fit(Area(group.context.area(job.id).spec)):
-        return Layout()
+        return []
     best: tuple[tuple[int, int, str, str], list[Place]] | None = None
     for spec, fabric in sorted({(zone.id.spec, zone.fabric) for zone in zones}):
         parts = [zone for zone in zones if (zone.id.spec, zone.fabric) == (spec, fabric)]
@@ -151,7 +153,7 @@ def _several(job: Job, group: Group, zones: Sequence[Zone], ranks: str) -> Layou
         key = (len(chosen), left, spec, fabric)
         if best is None or key < best[0]:
             best = (key, chosen)
-    return seated(job, group, best[1], ranks) if best is not None else Layout()
+    return best[1] if best is not None else []
 
 
 def _together(job: Job, group: Group, spec: str, zones: Sequence[Zone]) -> list[Place] | None:

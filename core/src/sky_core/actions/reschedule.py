@@ -15,7 +15,7 @@ from sky_core.model import Job, NodeName, Task
 from sky_core.reasons import Code
 from sky_core.rescheduling import Proposal, propose, room_to_come
 from sky_core.session import Session
-from sky_core.topology import population
+from sky_core.topology import homes, population
 
 _ROOM: Final = frozenset({Code.INSUFFICIENT_IDLE, Code.SPOT_INSUFFICIENT})
 
@@ -40,7 +40,7 @@ def _proposal(session: Session, job: Job, tasks: Sequence[Task]) -> Proposal | N
     if any(task.shape is not tasks[0].shape for task in tasks):
         return None
     world, parcel = session.world, parcel_of(session, job, tasks[0])
-    at_home = population(world, job)
+    at_home = population(world, homes(world, job, zoned=True))
 
     def suits(node: NodeName) -> bool:
         return all(reason.code in _ROOM for reason in session.survey.refusals(parcel, node))
