@@ -66,9 +66,9 @@ class Renewal:
         node = columns.nodes[at]
         gained = slots - int(view.slots[at])
         view.slots[at] = slots
+        view.told.clear()
         if view.said:
             view.answers[at] = UNASKED
-            view.told.clear()
         for area in _areas(node) if view.totals or view.rivals else ():
             if area in view.totals:
                 view.totals[area] += gained
