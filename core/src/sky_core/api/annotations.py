@@ -68,14 +68,16 @@ class Wish(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 NO_WISH: Final = Wish()
-_WISHES: Final = frozenset(
-    {RESERVATION_TTL, ENABLE_TOPOLOGY, TOPOLOGY_POLICY, TOPOLOGY_PATIENCE, TOPOLOGY_AFFINITY_KEY}
-)
+WISHES: Final = frozenset({RESERVATION_TTL, ENABLE_TOPOLOGY, TOPOLOGY_POLICY, TOPOLOGY_PATIENCE, TOPOLOGY_AFFINITY_KEY})
+"""The annotations that a wish is read from."""
 
 
 def field(key: str) -> str:
     """The path of an annotation."""
     return f"metadata.annotations[{key}]"
+
+
+_GROUP_FIELD: Final = field(GROUP_NAME)
 
 
 def wish(notes: Mapping[str, str]) -> Wish:
@@ -84,7 +86,7 @@ def wish(notes: Mapping[str, str]) -> Wish:
     Raises:
         Invalid: One is malformed.
     """
-    if _WISHES.isdisjoint(notes):
+    if WISHES.isdisjoint(notes):
         return NO_WISH
     key = notes.get(TOPOLOGY_AFFINITY_KEY) or None
     if key is not None and not is_label_value(key):
@@ -140,6 +142,15 @@ def name(notes: Mapping[str, str], key: str) -> str | None:
         Invalid: It is no name.
     """
     return identity.name(field(key), text) if (text := notes.get(key)) else None
+
+
+def group(notes: Mapping[str, str]) -> str | None:
+    """The name of a pod's PodGroup; empty text names none.
+
+    Raises:
+        Invalid: It is no name.
+    """
+    return identity.shared_name(_GROUP_FIELD, text) if (text := notes.get(GROUP_NAME)) else None
 
 
 def selector(notes: Mapping[str, str], key: str) -> Selector | None:

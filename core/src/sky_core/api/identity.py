@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from sky_core.api.faults import Invalid, presentable
@@ -61,6 +62,12 @@ def name(field: str, text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=1 << 14)
+def shared_name(field: str, text: str) -> str:
+    """As `name`, of one that many objects name: it is the same text for all of them."""
+    return name(field, text)
+
+
 def plain(field: str, text: str, longest: int = _TEXT_MAX) -> str:
     """Text that people are shown: not too long, all of it printable.
 
@@ -95,6 +102,12 @@ def uid(key: Key, text: str) -> str:
 def job_id(namespace: str, job: str) -> JobId:
     """The id of a job by its namespace and its name there: a PodGroup's name, or `lone` of a pod's."""
     return JobId(f"{namespace}/{job}")
+
+
+@lru_cache(maxsize=1 << 14)
+def group_id(namespace: str, group: str) -> JobId:
+    """The id of a PodGroup's job: the same text for all of its pods."""
+    return job_id(namespace, group)
 
 
 def lone(pod: str) -> str:

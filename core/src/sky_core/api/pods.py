@@ -14,19 +14,26 @@ from sky_core.api.identity import Key
 from sky_core.api.instants import instant_at
 from sky_core.api.priorities import Priority
 from sky_core.api.ranks import Position, position
+from sky_core.api.requests import RESIZE_PENDING
 from sky_core.api.wire import core
-from sky_core.model import SECOND, Duration, JobId, NodeName, QueueName, QuotaName, Shape, Task, TaskId
+from sky_core.model import SECOND, Duration, Instant, JobId, NodeName, QueueName, QuotaName, Shape, Task, TaskId
 from sky_core.selectors import Labels
 from sky_core.settings import Settings
 from sky_core.states import FINISHED, TaskState, observed
-
-ReadShape = Callable[..., Shape]
-"""As `shapes.read`."""
 
 _SYSTEM: Final = "system-"
 _PHASES: Final = {phase: phase for phase in ("Pending", "Running", "Succeeded", "Failed", "Unknown")}
 """So that one text serves for all pods."""
 _GRACE_MAX: Final = 2**31
+_SHARED: Final = frozenset(
+    {
+        annotations.INHERIT_RESOURCE_FROM,
+        annotations.QUEUE_NAME,
+        *annotations.WISHES,
+        *shapes.ANNOTATIONS,
+    }
+)
+"""The annotations that a mould is made of. The others that are read are a pod's own."""
 
 
 class PodReading(msgspec.Struct, frozen=True, gc=False, kw_only=True):
@@ -54,61 +61,122 @@ class PodReading(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         return replace(self, task=replace(self.task, shape=shape))
 
 
-def read(
-    key: Key,
-    raw: Mapping[str, Any] | core.Pod,
-    settings: Settings,
-    shape: ReadShape = shapes.read,
-    shared: Callable[[Labels], Labels] = lambda labels: labels,
-) -> PodReading:
-    """A pod, whose shape is read by `shape`, and its labels replaced by equal ones that are `shared`.
+def read(key: Key, raw: Mapping[str, Any], settings: Settings) -> PodReading:
+    """A pod.
 
     Raises:
         Invalid: It is malformed.
     """
-    pod = decoded(raw, core.Pod)
-    meta, spec, notes = pod.metadata, pod.spec, pod.metadata.annotations
-    name = identity.name("metadata.name", meta.name)
-    created = instant_at("metadata.creationTimestamp", meta.creation_timestamp)
+    return Reader(settings, lambda shape: shape).read(key, decoded(raw, core.Pod))
+
+
+class Reader:
+    """Reads pods, and keeps the last in mind: those of a job are listed one after the other, and differ in little."""
+
+    def __init__(self, settings: Settings, one: Callable[[Shape], Shape]) -> None:
+        """`one` gives the shape that stands for all equal ones."""
+        self._settings = settings
+        self._one = one
+        self._said: object = None
+        self._mould: PodReading | None = None
+        self._labels: Labels = {}
+
+    def read(self, key: Key, pod: core.Pod) -> PodReading:
+        """As the function `read`; labels equal to the last ones are these.
+
+        Raises:
+            Invalid: It is malformed.
+        """
+        said = _said(key, pod)
+        if self._mould is None or said != self._said:
+            self._mould = _mould(key, pod, self._settings, self._one)
+            self._said = said
+        if pod.metadata.labels != self._labels:
+            self._labels = pod.metadata.labels  # most of a pod's memory
+        return _cast(self._mould, key, pod, self._labels)
+
+    def forget(self) -> None:
+        """Keep nothing in mind."""
+        self._said = self._mould = None
+
+
+def _said(key: Key, pod: core.Pod) -> tuple[object, ...]:
+    """All of a pod that its mould is made of, and little else."""
+    spec, status, meta = pod.spec, pod.status, pod.metadata
+    return (
+        key.namespace,
+        replace(spec, node_name="", volumes=()),
+        (status.resources, status.allocated_resources, status.container_statuses, status.init_container_statuses),
+        [one for one in status.conditions if one.type == RESIZE_PENDING],
+        {name: text for name, text in meta.annotations.items() if name in _SHARED},
+        meta.labels if spec.affinity or spec.topology_spread_constraints else None,
+    )
+
+
+def _mould(key: Key, pod: core.Pod, settings: Settings, one: Callable[[Shape], Shape]) -> PodReading:
+    """What is read of a pod and of all that say the same: a reading without whatever is a pod's own."""
+    spec, notes = pod.spec, pod.metadata.annotations
     ours = spec.scheduler_name == settings.scheduler_name
-    group = annotations.name(notes, annotations.GROUP_NAME) if ours else None
-    stands = position(notes, meta.labels, name, created) if ours else Position()
     return PodReading(
         task=Task(
-            id=TaskId(identity.uid(key, meta.uid)),
+            id=TaskId(""),
             namespace=identity.name("metadata.namespace", key.namespace),
-            name=name,
-            job=job_of(key, group) if ours else None,
-            shape=shape(key, pod, settings, ours=ours),
-            labels=shared(meta.labels),
-            created=created,
+            name="",
+            job=job_of(key, None) if ours else None,
+            shape=one(shapes.read(key, pod, settings, ours=ours)),
+            labels={},
+            created=Instant(0),
             state=TaskState.PENDING,
-            rank=stands.rank,
-            place=stands.place,
-            role=stands.role,
-            node=NodeName(identity.name("spec.nodeName", spec.node_name)) if spec.node_name else None,
-            required_quota=_quota_name(notes) if ours else None,
             inherits=annotations.name(notes, annotations.INHERIT_RESOURCE_FROM) if ours else None,
             gated=bool(spec.scheduling_gates),
             critical=is_critical(key, spec.priority_class_name),
-            started=instant_at("status.startTime", pod.status.start_time) if pod.status.start_time else None,
             grace=Duration(min(max(spec.termination_grace_period_seconds, 0), _GRACE_MAX) * SECOND),
         ),
-        phase=_PHASES.get(pod.status.phase, pod.status.phase),
-        deleting=bool(meta.deletion_timestamp),
-        volumes=_claims(name, spec) if ours else (),
         priority=spec.priority,
         priority_class=spec.priority_class_name,
         preempts=spec.preemption_policy != "Never" if spec.preemption_policy else None,
         queue=_queue_name(notes) if ours else None,
-        group=group,
         wish=annotations.wish(notes) if ours else NO_WISH,
+    )
+
+
+def _cast(mould: PodReading, key: Key, pod: core.Pod, labels: Labels) -> PodReading:
+    """A reading of a pod, whose labels these are too: the mould with all that is the pod's own."""
+    meta, status, row = pod.metadata, pod.status, mould.task
+    name = identity.name("metadata.name", meta.name)
+    created = instant_at("metadata.creationTimestamp", meta.creation_timestamp)
+    ours = row.job is not None
+    group = annotations.group(meta.annotations) if ours else None
+    stands = position(meta.annotations, labels, name, created) if ours else Position()
+    task = replace(
+        row,
+        id=TaskId(identity.uid(key, meta.uid)),
+        name=name,
+        job=job_of(key, group) if ours else None,
+        labels=labels,
+        created=created,
+        rank=stands.rank,
+        place=stands.place,
+        role=stands.role,
+        node=NodeName(identity.shared_name("spec.nodeName", host)) if (host := pod.spec.node_name) else None,
+        required_quota=_quota_name(meta.annotations) if ours else None,
+        started=instant_at("status.startTime", status.start_time) if status.start_time else None,
+    )
+    return replace(
+        mould,
+        task=task,
+        phase=_PHASES.get(status.phase, status.phase),
+        deleting=bool(meta.deletion_timestamp),
+        volumes=_claims(name, pod.spec) if ours and pod.spec.volumes else (),
+        group=group,
     )
 
 
 def job_of(key: Key, group: str | None) -> JobId:
     """The job of a pod of ours."""
-    return identity.job_id(key.namespace, group or identity.lone(key.name))
+    if group:
+        return identity.group_id(key.namespace, group)
+    return identity.job_id(key.namespace, identity.lone(key.name))
 
 
 def is_critical(key: Key, priority_class: str) -> bool:

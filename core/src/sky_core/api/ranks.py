@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
+
+import msgspec
 
 from sky_core.api.annotations import NUMBERS, REPLICA_TYPE, TASK_INDEX, TASK_SPEC, field, index
 from sky_core.api.faults import Invalid
@@ -12,10 +14,11 @@ from sky_core.selector_text import is_label_value
 
 _FIRST: Final = ("master", "chief", "leader", "launcher")
 _ROLES: Final = {role: place for place, role in enumerate(_FIRST)}
-_DIGITS: Final = re.compile(r"[0-9]{1,63}")
+_NUMBERED: Final = frozenset(NUMBERS)
+_digits: Final = re.compile(r"[0-9]{1,63}").fullmatch
 
 
-class Position(NamedTuple):
+class Position(msgspec.Struct, frozen=True, gc=False):
     """Where a task stands in its job. `rank` sorts the tasks of a namespace, `place` tells those of a job apart."""
 
     rank: tuple[object, ...] = ()
@@ -32,7 +35,7 @@ def position(notes: Mapping[str, str], labels: Mapping[str, str], name: str, cre
         Invalid: The task-index or the role is malformed.
     """
     role = notes.get(TASK_SPEC) or labels.get(TASK_SPEC) or labels.get(REPLICA_TYPE) or ""
-    if not is_label_value(role):
+    if role and not is_label_value(role):
         raise Invalid(field(TASK_SPEC), f"{shown(role)} is not a role: at most 63 letters, digits, '-', '_' and '.'")
     number = _number(labels, name)
     if (given := index(notes, TASK_INDEX)) is not None:
@@ -43,8 +46,8 @@ def position(notes: Mapping[str, str], labels: Mapping[str, str], name: str, cre
 
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:
-    for key in NUMBERS:
-        if (text := labels.get(key)) and _DIGITS.fullmatch(text):
+    for key in NUMBERS if not _NUMBERED.isdisjoint(labels) else ():
+        if (text := labels.get(key)) and _digits(text):
             return int(text)
     text = name.rpartition("-")[2]
-    return int(text) if _DIGITS.fullmatch(text) else None
+    return int(text) if _digits(text) else None

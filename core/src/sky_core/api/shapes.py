@@ -1,6 +1,6 @@
 """Shapes: what of a pod decides where it may go."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from msgspec.structs import replace
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from sky_core.api import annotations
 from sky_core.api.faults import Invalid
 from sky_core.api.identity import Key
-from sky_core.api.requests import RESIZE_PENDING, request
+from sky_core.api.requests import request
 from sky_core.api.selection import node_affinity, tolerations
 from sky_core.api.surroundings import NO_POD_AFFINITY, host_ports, pod_affinity, spreads
 from sky_core.api.wire import core
@@ -16,7 +16,7 @@ from sky_core.constraints import NodeAffinity, NodeTerm
 from sky_core.model import Pool, Shape
 from sky_core.quantity import shown
 from sky_core.resources import Resources
-from sky_core.selectors import EVERYTHING, Labels, equals
+from sky_core.selectors import EVERYTHING, equals
 from sky_core.settings import Settings
 
 _NO_NODE_AFFINITY: Final = NodeAffinity()
@@ -24,7 +24,7 @@ _AFFINITY: Final = "spec.affinity.nodeAffinity"
 _POOLS: Final = {pool.value: pool for pool in Pool}
 _MOUNT_MAX: Final = 63
 _RESOURCES_MAX: Final = 16
-_READ: Final = (
+ANNOTATIONS: Final = (
     annotations.SPOT_POOL,
     annotations.REQUIRED_MOUNT_POINTS,
     annotations.QUOTA_AFFINITY,
@@ -67,49 +67,6 @@ def read(key: Key, pod: core.Pod, settings: Settings, *, ours: bool) -> Shape:
         rdma=any(asked[name] for name in settings.rdma_resources),
         quota_affinity=annotations.selector(notes, annotations.QUOTA_AFFINITY),
         preferred_quota_affinity=annotations.selector(notes, annotations.PREFERRED_QUOTA_AFFINITY),
-    )
-
-
-class ShapeReader:
-    """Reads shapes, and keeps the last in mind: a gang's pods are listed one after the other, and ask for the same."""
-
-    def __init__(self, one: Callable[[Shape], Shape]) -> None:
-        """`one` gives the shape that stands for all equal ones."""
-        self._one = one
-        self._asked: object = None
-        self._shape: Shape | None = None
-        self._labels: Labels = {}
-
-    def read(self, key: Key, pod: core.Pod, settings: Settings, *, ours: bool) -> Shape:
-        """As `read`, with these settings always."""
-        asked = _asked(key, pod, ours=ours)
-        if self._shape is None or asked != self._asked:
-            self._shape = self._one(read(key, pod, settings, ours=ours))
-            self._asked = asked
-        return self._shape
-
-    def labels(self, found: Labels) -> Labels:
-        """These labels, or the last ones where they are equal: most of a pod's memory is theirs."""
-        if found != self._labels:
-            self._labels = found
-        return self._labels
-
-    def forget(self) -> None:
-        """Keep nothing in mind."""
-        self._asked = self._shape = None
-
-
-def _asked(key: Key, pod: core.Pod, *, ours: bool) -> tuple[object, ...]:
-    """All of a pod that `read` looks at, and little else."""
-    spec, status, notes = pod.spec, pod.status, pod.metadata.annotations
-    resizes = tuple(one for one in status.conditions if one.type == RESIZE_PENDING)
-    return (
-        ours,
-        key.namespace,
-        replace(spec, node_name="", volumes=()),
-        replace(status, phase="", start_time="", conditions=resizes),
-        pod.metadata.labels if spec.affinity or spec.topology_spread_constraints else None,
-        [notes.get(name) for name in _READ],
     )
 
 

@@ -6,16 +6,14 @@ from typing import Any, Final, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from sky_core.api import pods
 from sky_core.api.budgets import Rule
 from sky_core.api.faults import Fault, Invalid
 from sky_core.api.identity import Key, key_of
 from sky_core.api.jobs import GroupReading
 from sky_core.api.kinds import KINDS, kind_of
 from sky_core.api.nodes import Discovered, NodeReading
-from sky_core.api.pods import PodReading
+from sky_core.api.pods import PodReading, Reader
 from sky_core.api.priorities import Priority
-from sky_core.api.shapes import ShapeReader
 from sky_core.api.upkeep.interning import Interner, shape_value, spec_value
 from sky_core.api.wire import core
 from sky_core.constraints import NodeTerm
@@ -69,7 +67,7 @@ class Store:
         self.strangers: set[Key] = set()
         self._shapes: Interner[Shape] = Interner(shape_value)
         self._specs: Interner[QuotaSpec] = Interner(spec_value)
-        self._reader = ShapeReader(self._shapes.one)
+        self._reader = Reader(settings, self._shapes.one)
 
     def put(self, raw: Mapping[str, Any]) -> None:
         """An object has come or changed."""
@@ -105,7 +103,7 @@ class Store:
             return None
         try:
             pod = _pod(raw)
-            found = pods.read(key, pod, self._settings, self._reader.read, self._reader.labels)
+            found = self._reader.read(key, pod)
         except (msgspec.DecodeError, UnicodeError, RecursionError, Invalid):
             return None
         if (pod.metadata.namespace, pod.metadata.name) != key[1:]:
