@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from sky_core.api.assumptions import Assumptions
 from sky_core.api.faults import Fault
 from sky_core.api.identity import NAMESPACED, Key
-from sky_core.api.store import Said, Store
+from sky_core.api.store import Dirty, Said, Store
 from sky_core.api.upkeep.coverage import Coverage
 from sky_core.api.upkeep.jobs import JobUpkeep
 from sky_core.api.upkeep.nodes import NodeUpkeep
@@ -113,7 +113,7 @@ class Intake:
         dirty = store.drain()
         if not (any(dirty.values()) or assumed.quotas or assumed.tasks):
             return world
-        dirty["Quota"] |= {Key("Quota", "", name) for name in assumed.quotas}
+        dirty["Quota"] |= {Key("Quota", "", name): None for name in assumed.quotas}
         tied, touched = self._quotas.flush(dirty["Quota"])
         touched |= self._tasks.flush(dirty, tied | assumed.tasks)
         self._jobs.flush(dirty)
@@ -150,7 +150,7 @@ class Intake:
         one, other = pairs[0]
         return [f"nodes share an index and are ordered by name: {one.name} and {other.name} have {one.index}"]
 
-    def _flush_queues(self, dirty: Mapping[str, set[Key]]) -> None:
+    def _flush_queues(self, dirty: Dirty) -> None:
         world, store = self._world, self._store
         queues: dict[QueueName, Queue | None] = {QueueName(key.name): store.queues.get(key) for key in dirty["Queue"]}
         settle(world.queues, queues, lambda name, queue: (queue.created, name))

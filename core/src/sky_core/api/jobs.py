@@ -84,9 +84,9 @@ def job(
     group: GroupReading | None,
     members: Sequence[Member],
     priorities: Mapping[str, Priority],
-    settings: Settings,
+    mixed: str,
 ) -> Job:
-    """The job of these members, which are in rank order; its version is 0.
+    """The job of these members, which are in rank order, and `mixed` as told of them; its version is 0.
 
     Without a group it is that of the one pod that it is called after, or its group does not exist.
     """
@@ -116,7 +116,7 @@ def job(
         topology=_topology(wish, members),
         grouped=grouped,
         known=group is not None or not grouped,
-        fault=next(filter(None, faults), "") or mixed(members, settings),
+        fault=next(filter(None, faults), "") or mixed,
         phase=known.phase,
         waiting_since=known.waiting_since,
     )

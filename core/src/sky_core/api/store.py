@@ -24,6 +24,9 @@ from sky_core.settings import Settings
 Said: TypeAlias = Mapping[str, Any] | core.Pod
 """What an object says."""
 
+Dirty: TypeAlias = dict[str, dict[Key, None]]
+"""Of each kind the keys whose reading has changed, in the order in which they did."""
+
 _pod: Final = msgspec.json.Decoder(core.Pod).decode
 
 
@@ -62,7 +65,7 @@ class Store:
             "JobQueue": self.job_queues,
             "NodeTopology": self.topologies,
         }
-        self._dirty: dict[str, set[Key]] = {kind: set() for kind in KINDS}
+        self._dirty: Dirty = {kind: {} for kind in KINDS}
         self.faults: dict[Key, tuple[Fault, ...]] = {}
         self.strangers: set[Key] = set()
         self._shapes: Interner[Shape] = Interner(shape_value)
@@ -117,9 +120,9 @@ class Store:
         if key.kind in KINDS:
             self._file(key, None, ())
 
-    def drain(self) -> dict[str, set[Key]]:
-        """The keys of each kind whose reading has changed since the last time."""
-        drained, self._dirty = self._dirty, {kind: set() for kind in KINDS}
+    def drain(self) -> Dirty:
+        """What has changed since the last time."""
+        drained, self._dirty = self._dirty, {kind: {} for kind in KINDS}
         return drained
 
     def shape(self, shape: Shape) -> Shape:
@@ -137,7 +140,7 @@ class Store:
     def _file(self, key: Key, reading: Any, faults: tuple[Fault, ...]) -> None:
         readings = self._readings[key.kind]
         if readings.get(key) != reading:
-            self._dirty[key.kind].add(key)
+            self._dirty[key.kind][key] = None
         if reading is None:
             readings.pop(key, None)
         else:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from sky_core.api.budgets import Rule
 from sky_core.api.identity import Key
+from sky_core.api.upkeep.indexes import Index
 from sky_core.model import Budget, Task, TaskId
 from sky_core.states import TaskState
 
@@ -17,7 +18,7 @@ class Coverage:
         self._covered: dict[Key, dict[TaskId, bool]] = {}
         self._healthy: dict[Key, int] = {}
         self._budgets_of: dict[str, set[Key]] = {}
-        self._pods_of: dict[str, set[TaskId]] = {}
+        self._pods_of: Index[str, TaskId] = Index()
         self._stale: set[Key] = set()
 
     def pod(self, old: Task | None, new: Task | None) -> None:
@@ -29,13 +30,7 @@ class Coverage:
         task = new or old
         if task is None:
             return
-        pods = self._pods_of.setdefault(task.namespace, set())
-        if new is None:
-            pods.discard(task.id)
-        else:
-            pods.add(task.id)
-        if not pods:
-            del self._pods_of[task.namespace]
+        self._pods_of.shift(task.id, old.namespace if old else None, new.namespace if new else None)
         for key in self._budgets_of.get(task.namespace, ()):
             self._count(key, task, gone=new is None)
 
@@ -55,7 +50,7 @@ class Coverage:
         budgets.add(key)
         self._covered[key] = {}
         self._healthy[key] = 0
-        for id_ in self._pods_of.get(key.namespace, ()):
+        for id_ in self._pods_of.of(key.namespace):
             self._count(key, tasks[id_], gone=False)
 
     def drain(self) -> Iterable[tuple[tuple[str, str], Budget | None]]:

@@ -1,6 +1,6 @@
 """Keeps jobs: PodGroups, and whoever belongs to them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -8,7 +8,7 @@ from sky_core.api import jobs
 from sky_core.api.faults import Fault
 from sky_core.api.identity import Key, job_id
 from sky_core.api.jobs import Member
-from sky_core.api.store import Store
+from sky_core.api.store import Dirty, Store
 from sky_core.api.upkeep.tables import settle
 from sky_core.api.upkeep.tasks import TaskUpkeep
 from sky_core.model import Job, JobId
@@ -27,15 +27,16 @@ class JobUpkeep:
         self._tasks = tasks
         self.faults: dict[JobId, Fault] = {}
 
-    def flush(self, dirty: Mapping[str, set[Key]]) -> None:
-        """Take up changed PodGroups, and jobs whose tasks have changed."""
-        concerned = self._tasks.changed | {job_id(key.namespace, key.name) for key in dirty["PodGroup"]}
+    def flush(self, dirty: Dirty) -> None:
+        """Take up changed PodGroups, and jobs whose pods say or ask for something else."""
+        tasks, restated = self._tasks, self._tasks.concerns.restated
+        concerned = tasks.altered | restated | {job_id(key.namespace, key.name) for key in dirty["PodGroup"]}
         concerned |= self._by_classes(dirty["PriorityClass"])
         changes = {id_: self._job(id_) for id_ in concerned}
-        self._world.news.jobs |= concerned
+        self._world.news.jobs |= concerned | tasks.changed
         settle(self._world.jobs, changes, lambda id_, job: (job.created, id_))
-        self._tasks.changed.clear()
-        self._tasks.altered.clear()
+        for done in (tasks.changed, tasks.altered, restated):
+            done.clear()
 
     def _by_classes(self, dirty: Iterable[Key]) -> set[JobId]:
         names = {key.name for key in dirty}
@@ -51,10 +52,11 @@ class JobUpkeep:
         members = sorted(self._members(id_), key=jobs.by_rank)
         if group is None and not members:
             return None
-        if what := jobs.mixed(members, self._settings):
+        mixed = jobs.mixed(members, self._settings)
+        if mixed:
             subject = group_key if group else Key("Pod", namespace, members[0].task.name)
-            self.faults[id_] = Fault(str(subject), "", what)
-        new = jobs.job(id_, group, members, self._tasks.classes, self._settings)
+            self.faults[id_] = Fault(str(subject), "", mixed)
+        new = jobs.job(id_, group, members, self._tasks.classes, mixed)
         old = self._world.jobs.get(id_)
         if old is None:
             return new
@@ -63,6 +65,9 @@ class JobUpkeep:
         return new if became == new and id_ not in self._tasks.altered else replace(new, version=old.version + 1)
 
     def _members(self, id_: JobId) -> Iterable[Member]:
-        for task_id in self._tasks.members.of(id_):
-            task = self._world.tasks[task_id]
-            yield Member(task, self._store.pods[Key("Pod", task.namespace, task.name)])
+        tasks, readings = self._world.tasks, self._store.pods
+        for key in self._tasks.concerns.members.of(id_):
+            reading = readings[key]
+            task = tasks[reading.task.id]
+            if task.name == key.name and task.namespace == key.namespace:  # else another pod has its uid
+                yield Member(task, reading)

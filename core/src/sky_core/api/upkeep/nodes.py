@@ -1,11 +1,11 @@
 """Keeps nodes, their zones and their books."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from sky_core import ledger
 from sky_core.api import nodes
 from sky_core.api.identity import Key
-from sky_core.api.store import Store
+from sky_core.api.store import Dirty, Store
 from sky_core.api.upkeep.openings import node_opens
 from sky_core.api.upkeep.tables import settle
 from sky_core.api.upkeep.zoning import Zoning
@@ -25,7 +25,7 @@ class NodeUpkeep:
         self._zoning = Zoning()
         self._allocatable: dict[NodeName, Resources] = {}
 
-    def flush(self, dirty: Mapping[str, set[Key]]) -> set[NodeName]:
+    def flush(self, dirty: Dirty) -> set[NodeName]:
         """Take up changed nodes. Returns those that changed by more than a heartbeat."""
         world = self._world
         changes: dict[NodeName, Node | None] = {}

@@ -26,7 +26,7 @@ class QuotaUpkeep:
 
     def claimed_by(self, task: TaskId) -> QuotaName | None:
         """The quota whose status names a pod: of several, which no writer of ours leaves, the first by name."""
-        return min(self._claimants.of(task), default=None)
+        return self._claimants.first(task)
 
     def flush(self, dirty: Iterable[Key]) -> tuple[set[TaskId], set[NodeName]]:
         """Take up these quotas. Returns the pods that came to claim one or ceased to, and the nodes they touch."""
