@@ -55,7 +55,7 @@ def pods(draw: st.DrawFn) -> Object:
     if draw(st.integers(0, 3)) == 0:
         metadata["deletionTimestamp"] = "2026-01-01T00:01:00Z"
     wishes = {"enable-topology-scheduling": "false", "topology-policy": "required", "reservation-ttl": "10m"}
-    notes = draw(st.sampled_from([{}, {}, {"task-index": "3"}, {"task-index": "x"}, wishes]))
+    notes = draw(st.sampled_from([{}, {}, {"task-index": "3"}, {"task-index": "x"}, {"queue-name": "a"}, wishes]))
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": name}} for name in draw(st.sets(claims_names))]
     requests = draw(st.sampled_from([{GPU: "1"}, {GPU: "2", HCA: "1"}, {SPOT: "1"}, {"cpu": "500m"}, {GPU: "-1"}]))
     return pod(

@@ -18,7 +18,7 @@ FIELDS = {
     "spec": (
         "nodeName", "schedulerName", "containers", "initContainers", "overhead", "nodeSelector", "affinity",
         "tolerations", "topologySpreadConstraints", "volumes", "hostNetwork", "schedulingGates", "priority",
-        "resources",
+        "resources", "priorityClassName", "preemptionPolicy", "terminationGracePeriodSeconds",
     ),
     "status": ("phase", "startTime", "conditions", "containerStatuses", "resources"),
 }  # fmt: skip
@@ -26,6 +26,11 @@ GOOD: dict[str, list[Any]] = {
     "labels": [{"batch.kubernetes.io/job-completion-index": "3"}, {"app": "a"}],
     "annotations": [
         {"scheduling.k8s.io/group-name": "g"},
+        {"scheduling.k8s.io/group-name": "h"},
+        {"scheduling.infini-ai.com/queue-name": "a"},
+        {"scheduling.infini-ai.com/inherit-resource-from": "a-0"},
+        {"scheduling.infini-ai.com/topology-policy": "required"},
+        {"scheduling.infini-ai.com/task-index": "1"},
         {"scheduling.infini-ai.com/spot-pool": "shared"},
         {"scheduling.infini-ai.com/required-mount-points": "fast"},
         {"scheduling.infini-ai.com/quota-affinity": "tier=gold"},
@@ -50,6 +55,11 @@ GOOD: dict[str, list[Any]] = {
         [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}],
     ],
     "phase": ["Running", "Succeeded"],
+    "schedulerName": ["sky-scheduler", "other"],
+    "schedulingGates": [[{"name": "held"}]],
+    "priority": [5],
+    "preemptionPolicy": ["Never"],
+    "volumes": [[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}], [{"name": "v", "ephemeral": {}}]],
     "containerStatuses": [[{"name": "", "resources": {"requests": {GPU: "4"}}}]],
 }
 

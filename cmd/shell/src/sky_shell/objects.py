@@ -1,19 +1,19 @@
 """As much of an object as it takes to keep track of it."""
 
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 import msgspec
 
 from sky_shell.resources import Resource
 
 
-class Identity(NamedTuple):
+class Identity(msgspec.Struct, frozen=True, gc=False):
     """An object as of one of its versions. Another object may have had its name, but never its uid."""
 
-    namespace: str
-    name: str
-    uid: str
-    version: str
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    version: str = msgspec.field(default="", name="resourceVersion")
 
     @property
     def key(self) -> tuple[str, str]:
@@ -47,33 +47,24 @@ class Sink(Protocol):
         """What was put and not removed is what is there: a whole list has been told."""
 
 
-class Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    """Of an object, or of a list."""
-
-    name: str = ""
-    namespace: str = ""
-    uid: str = ""
-    resource_version: str = ""
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class Head(msgspec.Struct, frozen=True):
+class Head(msgspec.Struct, frozen=True, gc=False):
     """An object but for its content."""
 
-    metadata: Metadata
+    identity: Identity = msgspec.field(name="metadata")
     kind: str = ""
 
-    @property
-    def identity(self) -> Identity:
-        """Who it is."""
-        found = self.metadata
-        return Identity(found.namespace, found.name, found.uid, found.resource_version)
+
+class ListMetadata(msgspec.Struct, frozen=True, rename="camel"):
+    """Of a list: its version, and where its next part begins."""
+
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
 
 
 class Page(msgspec.Struct, frozen=True):
     """A part of a list."""
 
-    metadata: Metadata
+    metadata: ListMetadata
     items: list[msgspec.Raw] | None = None
 
 

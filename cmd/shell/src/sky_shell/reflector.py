@@ -207,7 +207,7 @@ class Reflector:
                         continue
                     self._establish()
                     self._change(event.type, head.identity, bytes(event.object))
-                    self._version = head.metadata.resource_version or self._version
+                    self._version = head.identity.version or self._version
                 case "ERROR":
                     raise _stop(status_in(bytes(event.object)))
                 case _:

@@ -33,7 +33,7 @@ class Acknowledged(msgspec.Struct, frozen=True):
     @property
     def version(self) -> str:
         """The resourceVersion that the object has by this write; empty where the answer doesn't tell it."""
-        return read_head(self.body).metadata.resource_version if self.body else ""
+        return read_head(self.body).identity.version if self.body else ""
 
 
 class Refused(msgspec.Struct, frozen=True):

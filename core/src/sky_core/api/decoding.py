@@ -7,12 +7,16 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from sky_core.api.faults import Invalid
+from sky_core.api.wire import core
 
 _T = TypeVar("_T")
 
 _TEXTS: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector"})
 _DEPTH_MAX: Final = 32
 _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$", re.DOTALL)
+
+pod_in: Final = msgspec.json.Decoder(core.Pod).decode
+"""The pod in a JSON text, with nothing in between. It knows no nulls."""
 
 
 def decoded(raw: Mapping[str, Any] | _T, kind: type[_T]) -> _T:

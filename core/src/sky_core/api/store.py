@@ -1,12 +1,13 @@
 """What every object says, by key; which have changed since the last time; what is wrong with them."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from sky_core.api.budgets import Rule
+from sky_core.api.decoding import pod_in
 from sky_core.api.faults import Fault, Invalid
 from sky_core.api.identity import Key, key_of
 from sky_core.api.jobs import GroupReading
@@ -26,8 +27,6 @@ Said: TypeAlias = Mapping[str, Any] | core.Pod
 
 Dirty: TypeAlias = dict[str, dict[Key, None]]
 """Of each kind the keys whose reading has changed, in the order in which they did."""
-
-_pod: Final = msgspec.json.Decoder(core.Pod).decode
 
 
 class Store:
@@ -105,7 +104,7 @@ class Store:
         if key.kind != "Pod":
             return None
         try:
-            pod = _pod(raw)
+            pod = pod_in(raw)
             found = self._reader.read(key, pod)
         except (msgspec.DecodeError, UnicodeError, RecursionError, Invalid):
             return None

@@ -1,6 +1,6 @@
 """Whom a change concerns: the pods whose task must be derived anew."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from sky_core.api.annotations import NO_WISH, Wish
@@ -50,8 +50,8 @@ class Concerns:
         for key in dirty["Pod"]:
             old, new = self._known.get(key), self._store.pods.get(key)
             self._reindex(key, old, new)
-            if new is not None:
-                concerned.update(dict.fromkeys(self._by_uid.of(new.task.id)))
+            if new is not None and len(namesakes := self._by_uid.of(new.task.id)) > 1:
+                concerned.update(dict.fromkeys(namesakes))
             if old is not None and (new is None or old.task.id != new.task.id):
                 concerned.update(dict.fromkeys(self._by_uid.of(old.task.id)))
                 lost.append(old.task.id)
@@ -67,13 +67,15 @@ class Concerns:
 
     def _reindex(self, key: Key, old: PodReading | None, new: PodReading | None) -> None:
         """Look a pod up by what it says now."""
-        jobs = old.task.job if old else None, new.task.job if new else None
-        self._by_uid.shift(key, old.task.id if old else None, new.task.id if new else None)
-        self.members.shift(key, *jobs)
+        was, now = old.task if old else None, new.task if new else None
+        self._by_uid.shift(key, was.id if was else None, now.id if now else None)
+        self.members.shift(key, was.job if was else None, now.job if now else None)
         if (old and old.volumes) or (new and new.volumes):
             self._by_claim.move(key, _claims(key, old), _claims(key, new))
         if old is None or new is None or _of_its_job(old) != _of_its_job(new):
-            self.restated.update(job for job in jobs if job is not None)
+            for task in (was, now):
+                if task is not None and task.job is not None:
+                    self.restated.add(task.job)
         if new is None:
             self._known.pop(key, None)
         else:

@@ -32,7 +32,7 @@ class JobUpkeep:
         tasks, restated = self._tasks, self._tasks.concerns.restated
         concerned = tasks.altered | restated | {job_id(key.namespace, key.name) for key in dirty["PodGroup"]}
         concerned |= self._by_classes(dirty["PriorityClass"])
-        changes = {id_: self._job(id_) for id_ in concerned}
+        changes = {id_: self._job(id_) for id_ in sorted(concerned)}
         self._world.news.jobs |= concerned | tasks.changed
         settle(self._world.jobs, changes, lambda id_, job: (job.created, id_))
         for done in (tasks.changed, tasks.altered, restated):

@@ -26,7 +26,8 @@ def settle(table: dict[_K, _R], changes: Mapping[_K, _R | None], order: Callable
             moved.append((order(key, row), key, row))
     if not moved:
         return
-    first = min(moved, key=itemgetter(0))[0]
+    moved.sort(key=itemgetter(0))
+    first = moved[0][0]
     while table:
         key, row = table.popitem()
         if order(key, row) < first:

@@ -25,8 +25,8 @@ from sky_core.world import World
 class TaskUpkeep:
     """Tasks as the store has their pods.
 
-    `changed` are the jobs one of whose tasks has changed, `altered` those of them whose pods ask for something else than
-    before; both are for `JobUpkeep` to empty. `faults` are those that show only among pods.
+    `changed` are the jobs one of whose tasks has changed, `altered` those of them whose pods ask for something else
+    than before; both are for `JobUpkeep` to empty. `faults` are those that show only among pods.
     """
 
     def __init__(
@@ -64,15 +64,15 @@ class TaskUpkeep:
         opened = apart = 0
         for id_, new in changes.items():
             old = tasks.get(id_)
-            self._account(id_, old, new)
-            touched.update(self._touched(old), self._touched(new))
-            opened += pod_opens(old, new)
-            apart += _keeps_away(new) - _keeps_away(old)
+            if old != new:
+                self._account(id_, old, new, touched)
+                opened += pod_opens(old, new)
+                apart += _keeps_away(new) - _keeps_away(old)
         self._world.news.tasks.update(changes)
         self._world.openings[Topic.POD] += opened
         self._world.anti_affine += apart
-        settle(tasks, changes, lambda _, task: _order(task))
-        on = {node: tuple(sorted(self._on.of(node), key=self._arrival)) or None for node in touched}
+        settle(tasks, changes, _order)
+        on = {node: tuple(sorted(self._on.of(node), key=self._arrival)) or None for node in sorted(touched)}
         settle(self._world.tasks_on, on, lambda node, _: node)
         return touched
 
@@ -118,26 +118,34 @@ class TaskUpkeep:
             if terms is not None:
                 yield terms
 
-    def _account(self, id_: TaskId, old: Task | None, new: Task | None) -> None:
+    def _account(self, id_: TaskId, old: Task | None, new: Task | None, touched: set[NodeName]) -> None:
         """Write down one change, in everything but the tasks themselves and the sums."""
         self._on.shift(id_, _node(old), _node(new))
         self._coverage.pod(old, new)
-        jobs = [task.job for task in (old, new) if task is not None and task.job is not None]
-        self.changed.update(jobs)
-        if old is None or new is None or not asks_the_same(old, new):
-            self.altered.update(jobs)
+        altered = old is None or new is None or not asks_the_same(old, new)
+        for task in (old, new):
+            if task is None:
+                continue
+            if task.job is not None:
+                self.changed.add(task.job)
+                if altered:
+                    self.altered.add(task.job)
+            touched.update(self._counts_on(task))
 
-    def _touched(self, task: Task | None) -> Iterable[NodeName]:
+    def _counts_on(self, task: Task) -> Iterable[NodeName]:
         """The node that a task is on, and that of the quota that it claims: there it counts before it has come."""
-        quota = self._world.quotas.get(task.quota) if task and task.quota else None
-        return [node for node in (_node(task), quota.node if quota else None) if node is not None]
+        node, quota = _node(task), self._world.quotas.get(task.quota) if task.quota else None
+        if node is not None:
+            yield node
+        if quota is not None and quota.node is not None:
+            yield quota.node
 
     def _arrival(self, id_: TaskId) -> tuple[object, ...]:
-        return _order(self._world.tasks[id_])
+        return _order(id_, self._world.tasks[id_])
 
 
-def _order(task: Task) -> tuple[object, ...]:
-    return (task.created, task.namespace, task.name, task.id)
+def _order(id_: TaskId, task: Task) -> tuple[object, ...]:
+    return (task.created, task.namespace, task.name, id_)
 
 
 def _node(task: Task | None) -> NodeName | None:

@@ -35,8 +35,11 @@ GOALS: Final[Mapping[str, Workload]] = {
         "1,000 gangs that wait, and one node changes", after_a_change(crowded(1_000, 8, on=5_000)), at_most(0.5)
     ),
     "churn-p99": Workload("95 % full, gangs come and go: 99th percentile of 200 cycles", churn, at_most(1)),
-    "decode-50000": Workload("first list of 50,000 pods, from bytes to rows", listing.decode, at_most(500)),
-    "decode-50000-memory": Workload("the same: peak of a process", listing.memory, at_most(250), unit="MiB"),
+    "decode-50000": Workload("first list of 50,000 pods, from bytes to typed objects", listing.decode, at_most(500)),
+    "decode-50000-memory": Workload(
+        "the same list, from bytes to rows: peak of a process", listing.memory, at_most(250), unit="MiB"
+    ),
+    "intake-50000": Workload("the same list, from bytes to rows", listing.take_in, at_most(1_500)),
     "client-writes": Workload(
         "Bindings that the client sends for each second of a core, to a server that only answers",
         client.writes,

@@ -127,7 +127,7 @@ class Stand:
 
     async def names(self, resource: Resource, prefix: str) -> list[str]:
         """What the objects of a kind are called whose names begin so."""
-        found = [read_head(raw).metadata.name for raw in await self._listed(resource, {})]
+        found = [read_head(raw).identity.name for raw in await self._listed(resource, {})]
         return [name for name in found if name.startswith(prefix)]
 
     async def _listed(self, resource: Resource, query: Mapping[str, str]) -> list[msgspec.Raw]:
