@@ -175,8 +175,9 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, prob
     free = np.zeros(len(world.zones), dtype=np.int64)
     for probe in probes:
         free += probe.holds(session.survey.by_zone(probe.parcel))
-    keyed = []
-    for zone, slots in zip(world.zones.values(), free.tolist(), strict=True):
+    keyed, zones = [], list(world.zones.values())
+    for at in np.flatnonzero(free >= len(tasks)).tolist() if not bound else range(len(zones)):
+        zone, slots = zones[at], int(free[at])
         id_ = zone.id
         if id_.spec != terms.area.spec or (at_home and id_ not in at_home) or (fabrics and zone.fabric not in fabrics):
             continue

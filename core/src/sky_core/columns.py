@@ -30,10 +30,15 @@ class _Amounts:
         self._rows = rows
         self._columns: dict[str, Numbers] = {}
 
-    def set(self, at: int, row: Mapping[str, int]) -> None:
-        self._rows[at] = row
-        for name, column in self._columns.items():
-            column[at] = _bounded(row.get(name, 0))
+    def set(self, at: Sequence[int], rows: Sequence[Mapping[str, int]]) -> None:
+        """Replace some rows."""
+        own = self._rows
+        news = [(one, row) for one, row in zip(at, rows, strict=True) if own[one] != row]
+        for one, row in news:
+            own[one] = row
+        positions = [one for one, _ in news]
+        for name, column in self._columns.items() if news else ():
+            column[positions] = _column([row.get(name, 0) for _, row in news])
 
     def slots_at(self, request: Resources, at: int) -> int:
         """How often the request fits one node's; see `Resources.slots_in`."""
@@ -112,8 +117,14 @@ class Columns:
         """Take up what the log says."""
         changed = self._world.changed
         if self._cursor < len(changed):
-            for at in self.stale(self._cursor):
+            stale = self.stale(self._cursor)
+            for at in stale:
                 self._renew(at)
+            promises, room, roomier, pods = zip(*map(self._row, stale), strict=True) if stale else ((), (), (), ())
+            self._promises.set(stale, promises)
+            self._room.set(stale, room)
+            self._roomier.set(stale, roomier)
+            self._pods[stale] = pods
             self._cursor = len(changed)
 
     def stale(self, cursor: int) -> list[int]:
@@ -172,11 +183,6 @@ class Columns:
             self.lent.add(at)
         else:
             self.lent.discard(at)
-        promises, room, roomier, pods = self._row(at)
-        self._promises.set(at, promises)
-        self._room.set(at, room)
-        self._roomier.set(at, roomier)
-        self._pods[at] = pods
 
     def _row(self, at: int) -> tuple[Mapping[str, int], Mapping[str, int], Mapping[str, int], int]:
         world, name = self._world, self.names[at]

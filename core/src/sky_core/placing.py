@@ -3,7 +3,7 @@
 Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from sky_core.memory import QuotaShape
-from sky_core.model import Job, NodeName, Task
+from sky_core.model import Job, NodeName, QuotaName, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
@@ -71,10 +71,7 @@ def surely_places(session: Session, job: Job) -> bool:
     layout: Layout | None = session.points["predicateZone"](job, group, ())
     if layout is None or len(layout.seats) < len(group):
         return False
-    comers = defaultdict[NodeName, list[Parcel]](list)
-    for parcel in group:
-        comers[layout.seats[parcel.quota.name]].append(parcel)
-    return all(session.survey.takes_all(parcels, node) for node, parcels in comers.items())
+    return session.survey.takes_all(group, Counter([layout.seats[parcel.quota.name] for parcel in group]))
 
 
 def place_extra(session: Session, trial: Statement, job: Job, task: Task) -> Refusal | None:
@@ -200,7 +197,7 @@ def _told(session: Session, parcel: Parcel, area: Area) -> Findings:
 def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> None:
     """Bind the parcel's quota to a node that takes it."""
     trial.bind_quota(parcel.quota.name, node)
-    session.survey.placed(parcel, node)
+    session.survey.placed(parcel, {node: 1})
 
 
 def _gate(session: Session, job: Job) -> Refusal | None:
@@ -216,17 +213,19 @@ def _refused_before(session: Session, parcels: Sequence[Parcel]) -> bool:
 
 
 def _seat_all(session: Session, trial: Statement, layout: Layout, group: Sequence[Parcel]) -> Refusal | None:
-    """Seat each of these, those that come to one node together where it surely takes them all."""
-    for node, comers in groupby(group, key=lambda parcel: layout.seats.get(parcel.quota.name)):
-        if node is None:
-            continue
-        run = list(comers)
-        if session.survey.takes_all(run, node) and not _refused_before(session, run):
-            trial.bind_quotas([parcel.quota.name for parcel in run], node, run[0].footprint.times(len(run)))
-            session.survey.placed(run[0], node, len(run))
+    """Seat each of these; those that are alike together, where their nodes surely take them all."""
+    seated = [parcel for parcel in group if parcel.quota.name in layout.seats]
+    for pattern, alike in groupby(seated, key=lambda parcel: parcel.pattern):
+        run, seats = list(alike), defaultdict[NodeName, list[QuotaName]](list)
+        for parcel in run:
+            seats[layout.seats[parcel.quota.name]].append(parcel.quota.name)
+        counts = {node: len(names) for node, names in seats.items()}
+        if session.survey.takes_all(run[:1], counts) and not _refused_before(session, run):
+            trial.bind_quotas(seats, pattern.footprint)
+            session.survey.placed(pattern, counts)
             continue
         for parcel in run:
-            if (refused := _seat(session, trial, parcel, node)) is not None:
+            if (refused := _seat(session, trial, parcel, layout.seats[parcel.quota.name])) is not None:
                 return refused
     return None
 

@@ -53,11 +53,19 @@ class Renewal:
                 self.set(view, at, self._slots_at(view, parcel, at))
             return
         positions = np.array(stale, dtype=np.intp)
-        view.slots[positions] = self._slots(view, parcel, positions)
-        view.answers[positions] = UNASKED
+        self.set_all(view, stale, self._slots(view, parcel, positions))
+
+    def set_all(self, view: View, at: Sequence[int], slots: Numbers) -> None:
+        """Note the slots of several nodes."""
+        if len(at) <= self._few:
+            for one, left in zip(at, slots.tolist(), strict=True):
+                self.set(view, one, left)
+            return
+        view.slots[at] = slots
+        view.answers[at] = UNASKED
         if view.scores is not None:
-            view.scores[positions] = NOWHERE
-            view.unscored.update(stale)
+            view.scores[at] = NOWHERE
+            view.unscored.update(at)
         self._forget_sums(view)
 
     def set(self, view: View, at: int, slots: int) -> None:

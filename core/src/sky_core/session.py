@@ -276,7 +276,7 @@ class Session:
                     trial.allocate(parcel.tasks[0], nodes[at])
                 else:
                     trial.bind_quota(parcel.quota.name, nodes[at])
-                self.survey.placed(parcel, nodes[at])
+                self.survey.placed(parcel, {nodes[at]: 1})
                 seats.append(nodes[at])
             largest = max(parcels, key=lambda parcel: self.share(parcel.footprint))
             left = sum(self.survey.slots(largest, node) for node in nodes) if len(seats) == len(parcels) else 0

@@ -5,7 +5,7 @@ was tried. Leaving the `with` block without `commit` leaves no trace. Statements
 changes for the outer one to keep or undo.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -86,14 +86,18 @@ class Statement:
 
     def bind_quota(self, quota: QuotaName, node: NodeName) -> None:
         """Promise a node's room to a quota (hop 2)."""
-        self.bind_quotas((quota,), node, self._world.quotas[quota].footprint)
+        self.bind_quotas({node: (quota,)}, self._world.quotas[quota].footprint)
 
-    def bind_quotas(self, names: Sequence[QuotaName], node: NodeName, promised: Resources) -> None:
-        """Promise a node's room to several at once: so much to all of them together."""
-        world, quotas = self._world, self._world.quotas
-        world.put_all(quotas, {name: quotas[name].on(node) for name in names})
-        world.put(world.quotas_on, node, (*world.quotas_on.get(node, ()), *names))
-        self._promise(node, promised)
+    def bind_quotas(self, seats: Mapping[NodeName, Sequence[QuotaName]], each: Resources) -> None:
+        """Promise nodes' room to quotas of one footprint."""
+        world = self._world
+        quotas, lists, books = world.quotas, world.quotas_on, world.books
+        world.put_all(quotas, {name: quotas[name].on(node) for node, names in seats.items() for name in names})
+        world.put_all(lists, {node: (*lists.get(node, ()), *names) for node, names in seats.items()})
+        more = {count: each.times(count) for count in set(map(len, seats.values()))}
+        known = [node for node in seats if node in books]
+        world.put_all(books, {node: ledger.promise(books[node], more[len(seats[node])]) for node in known})
+        world.changed += known
 
     def release_quota(self, quota: QuotaName) -> None:
         """Take a quota off its node."""

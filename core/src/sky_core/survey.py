@@ -5,7 +5,7 @@ changes. A parcel that looks around (affinity, spread) is asked anew each time, 
 depends on the others.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Final, Protocol
 
@@ -56,8 +56,8 @@ class Survey(Protocol):
     def holds(self, parcels: Sequence[Parcel], area: Area) -> bool:
         """True only where the area takes all of these, wherever each goes; False where only asking tells."""
 
-    def takes_all(self, parcels: Sequence[Parcel], node: NodeName) -> bool:
-        """True only where the node takes all of these, one after the other; False where only asking tells."""
+    def takes_all(self, parcels: Sequence[Parcel], seats: Mapping[NodeName, int]) -> bool:
+        """True only where each node takes so many of these, one after the other; False where only asking tells."""
 
     def binds(self, task: Task, node: Node) -> int:
         """How many tasks like this one, with claims there, the node surely takes; 0 where only asking tells."""
@@ -66,8 +66,8 @@ class Survey(Protocol):
     def lent(self) -> bool:
         """Whether spot pods were anywhere when this was first asked."""
 
-    def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
-        """So many parcels like this one, which the node took, were just placed there, and nothing else has changed."""
+    def placed(self, parcel: Parcel, seats: Mapping[NodeName, int]) -> None:
+        """So many parcels like this one, which the nodes took, were just placed there, and nothing else has changed."""
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """The node of the area that the policy likes best for the parcel; None where all refuse."""
@@ -196,31 +196,34 @@ class Classes:
 
     def holds(self, parcels: Sequence[Parcel], area: Area) -> bool:
         """By the slots of their class, if they are of one."""
-        view = self._view(parcels[0])
-        if view is None or self.total(parcels[0], area) < len(parcels):
-            return False
-        return all([self._view(pattern) is view for pattern in dict.fromkeys([p.pattern for p in parcels])])
+        return self._are_of(self._view(parcels[0]), parcels) and self.total(parcels[0], area) >= len(parcels)
 
-    def takes_all(self, parcels: Sequence[Parcel], node: NodeName) -> bool:
+    def takes_all(self, parcels: Sequence[Parcel], seats: Mapping[NodeName, int]) -> bool:
         """Likewise."""
-        view = self._view(parcels[0])
-        if view is None or view.slots[self._columns.at[node]] < len(parcels):
+        view, at = self._view(parcels[0]), self._columns.at
+        if view is None or not self._are_of(view, parcels):
             return False
-        return all([self._view(pattern) is view for pattern in dict.fromkeys([p.pattern for p in parcels])])
+        return bool((view.slots[[at[node] for node in seats]] >= list(seats.values())).all())
+
+    def _are_of(self, view: View | None, parcels: Sequence[Parcel]) -> bool:
+        patterns = dict.fromkeys([parcel.pattern for parcel in parcels])
+        return view is not None and all([self._view(pattern) is view for pattern in patterns])
 
     def binds(self, task: Task, node: Node) -> int:
         """By what plugins say at once."""
         return self._points.binds(task, node)
 
-    def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
-        """So many slots less, by what slots mean: the node need not be asked again."""
+    def placed(self, parcel: Parcel, seats: Mapping[NodeName, int]) -> None:
+        """So many slots less, by what slots mean: the nodes need not be asked again."""
         view = parcel.pattern.view if isinstance(parcel.pattern.view, View) else None
-        changed, at = self._world.changed, self._columns.at[node]
-        if view is None or view.slots[at] < count:
+        changed, at = self._world.changed, self._columns.at
+        if view is None or not all([name in seats for name in changed[view.cursor :]]):
             return
-        if all([name == node for name in changed[view.cursor :]]):
+        positions = [at[node] for node in seats]
+        left = view.slots[positions] - np.array(list(seats.values()), dtype=np.int64)
+        if left.min() >= 0:
             view.cursor = len(changed)
-            self._renewal.set(view, at, int(view.slots[at]) - count)
+            self._renewal.set_all(view, positions, left)
 
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """By scores where these stand alone or by one measure, else from all candidates."""

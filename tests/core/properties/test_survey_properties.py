@@ -99,7 +99,7 @@ class Trial:
             self.statement.allocate(parcel.tasks[0], node)
         else:
             self.statement.bind_quota(parcel.quota.name, node)
-        self.session.survey.placed(parcel, node)
+        self.session.survey.placed(parcel, {node: 1})
 
     def undo(self) -> None:
         """Back to where an earlier step began."""

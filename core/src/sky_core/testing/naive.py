@@ -4,7 +4,7 @@
 looks through all quotas for each task, and counts slots by putting copies of a parcel onto a node until it refuses one.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -96,7 +96,7 @@ class Naive:
         """All are tried."""
         return False
 
-    def takes_all(self, _parcels: Sequence[Parcel], _node: NodeName) -> bool:
+    def takes_all(self, _parcels: Sequence[Parcel], _seats: Mapping[NodeName, int]) -> bool:
         """Each is asked about."""
         return False
 
@@ -104,7 +104,7 @@ class Naive:
         """Each is asked about."""
         return 0
 
-    def placed(self, parcel: Parcel, node: NodeName, count: int = 1) -> None:
+    def placed(self, parcel: Parcel, seats: Mapping[NodeName, int]) -> None:
         """Nothing is remembered."""
 
     def total(self, parcel: Parcel, area: Area) -> int:
