@@ -51,6 +51,8 @@ def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | 
 
     A strict job takes no other node; others may, after those between.
     """
+    if not job.topology.on:
+        return lambda _task, _node: ()
     world = session.world
     ranked = any(world.tasks[id_].shape.rdma for id_ in job.tasks)
 
@@ -69,26 +71,29 @@ def rank_bounds(session: Session, job: Job) -> Callable[[Task, NodeName], Key | 
         outside = (low is not None and at < low) or (high is not None and at > high)
         return None if outside and job.topology.strict else (outside, at)
 
-    return bounds if job.topology.on else lambda _task, _node: ()
+    return bounds
 
 
-def apart(session: Session, job: Job) -> Callable[[Task, NodeName], Reason | None]:
+class Apart:
     """Why a node is none for a member of a gang whose others have places: its card, its fabric, if `required` its zone.
 
     To be asked of one task after the other, as they claim.
     """
-    world = session.world
 
-    @lru_cache(maxsize=1)
-    def others(but: TaskId) -> tuple[frozenset[str], frozenset[ZoneId]]:
-        there = [(task, node) for task, node in homes(world, job, zoned=job.topology.on) if task.id != but]
-        specs = {world.nodes[node].spec for task, node in there if needs_one_card(session, job, [task])}
-        zones = {zone_of(world.nodes[node]) for _, node in there} if job.topology.on else set()
-        return frozenset(specs), frozenset(zone for zone in zones if zone is not None)
+    __slots__ = ("_but", "_job", "_others", "_session")
 
-    def refuses(task: Task, name: NodeName) -> Reason | None:
-        node, (specs, zones) = world.nodes[name], others(task.id)
-        if specs and node.spec not in specs and needs_one_card(session, job, [task]):
+    def __init__(self, session: Session, job: Job) -> None:
+        """Nobody has been asked about."""
+        self._session = session
+        self._job = job
+        self._but: TaskId | None = None
+        self._others: tuple[set[str], set[ZoneId]] = (set(), set())
+
+    def __call__(self, task: Task, name: NodeName) -> Reason | None:
+        """Why the node is none for this task."""
+        world, job = self._session.world, self._job
+        node, (specs, zones) = world.nodes[name], self._where(task.id)
+        if specs and node.spec not in specs and needs_one_card(self._session, job, [task]):
             return Reason(Code.SPEC_MISMATCH, detail=f"card {node.spec or 'unknown'}, the gang has {min(specs)}")
         if not (job.topology.on and in_group(world, job, task)):
             return None
@@ -101,7 +106,15 @@ def apart(session: Session, job: Job) -> Callable[[Task, NodeName], Reason | Non
             return Reason(Code.TOPOLOGY_ZONE_INSUFFICIENT, detail=f"zone {node.zone}, the gang is on another fabric")
         return None
 
-    return refuses
+    def _where(self, but: TaskId) -> tuple[set[str], set[ZoneId]]:
+        """The cards and the zones that the others have."""
+        if self._but != but:
+            session, job, world = self._session, self._job, self._session.world
+            there = [(task, node) for task, node in homes(world, job, zoned=job.topology.on) if task.id != but]
+            specs = {world.nodes[node].spec for task, node in there if needs_one_card(session, job, [task])}
+            zones = {zone_of(world.nodes[node]) for _, node in there} if job.topology.on else set()
+            self._but, self._others = but, (specs, {zone for zone in zones if zone is not None})
+        return self._others
 
 
 def card_area(session: Session, job: Job, tasks: Sequence[Task], terms: Terms) -> Area:
@@ -245,7 +258,7 @@ def _probes(session: Session, job: Job, tasks: Sequence[Task]) -> list[_Probe]:
         head = session.shelves.head(shelf)
         if head is not None and no_room(session, task.shape.request, head) is None:
             each = task.shape.request.only(shelf.spec.named).slots_in(head.capacity)
-            probes.append(_Probe(Parcel(job=job, quota=head, tasks=(task,)), session.shelves.left(shelf), each))
+            probes.append(_Probe(session.parcels.make(job, head, (task,)), session.shelves.left(shelf), each))
     return probes
 
 

@@ -147,7 +147,12 @@ class Claimer:
             if task.shape is not shape or task.required_quota is not None:
                 break
             count += 1
-        if count == 1 or self._returns or self._session.points.names("tq.prePredicate"):
+        if (
+            count == 1
+            or not self._session.shelves.runs
+            or self._returns
+            or self._session.points.names("tq.prePredicate")
+        ):
             return tasks[:1]
         if self._terms.capped and self._over_capability(shape.request.times(count)) is not None:
             return tasks[:1]
@@ -155,7 +160,9 @@ class Claimer:
 
     def _each(self, kind: _Kind, run: Sequence[Task]) -> int:
         """How many of these tasks the first of such quotas takes before the second is chosen."""
-        return self._session.shelves.each(kind.shelf, run[0].shape, lambda: self._fill(kind, run[0])) if run[1:] else 1
+        if len(run) == 1:
+            return 1
+        return self._session.shelves.same("fill", kind.shelf, run[0].shape, lambda: self._fill(kind, run[0]))
 
     def _fill(self, kind: _Kind, task: Task) -> int:
         """By asking about one quota with more and more claims, until the next one is liked better."""
@@ -300,20 +307,20 @@ class Claimer:
         kind = self._kinds.get((shelf.number, task.shape))
         if kind is None:
             parcel = self._probe(task, head)
-            *key, _ = self._key(task, head)
+            key = self._session.shelves.same("key", shelf, task.shape, lambda: self._key(task, head)[:-1])
             slots = self._session.survey.total(parcel, self._terms.area)
             kind = _Kind(shelf, parcel, (self._was_refused(head), *key), slots)
             self._kinds[shelf.number, task.shape] = kind
         return kind
 
     def _shelf_usable(self, task: Task, shelf: Shelf, head: Quota) -> bool:
-        return self._session.shelves.suits(shelf, task.shape, lambda: self._usable(task, head))
+        return self._session.shelves.same("suits", shelf, task.shape, lambda: self._usable(task, head))
 
     def _probe(self, task: Task, quota: Quota) -> Parcel:
         """The parcel that a free quota would be if this task claimed it."""
         unnamed = task.shape.request.only(BY_NODE).without(quota.spec.named)
         row = replace(quota, claimed=task.shape.request) if unnamed or quota.shadow else quota
-        return Parcel(job=self._job, quota=row, tasks=(task,))
+        return self._session.parcels.make(self._job, row, (task,))
 
     def _was_refused(self, quota: Quota) -> bool:
         return bool(self._refused) and QuotaShape(quota.spec.request, quota.spec.selector) in self._refused

@@ -12,6 +12,7 @@ import msgspec
 
 from sky_core.memory import QuotaShape
 from sky_core.model import Job, NodeName, QuotaName, Task
+from sky_core.parcels import one_of_each
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
 from sky_core.session import Session
@@ -209,7 +210,7 @@ def _gate(session: Session, job: Job) -> Refusal | None:
 
 def _refused_before(session: Session, parcels: Sequence[Parcel]) -> bool:
     """Whether any of these is refused by all nodes at once: those that are alike are asked about once."""
-    return any(map(session.points["qn.prePredicate"], {parcel.pattern: None for parcel in parcels}))
+    return any(map(session.points["qn.prePredicate"], one_of_each(parcels)))
 
 
 def _seat_all(session: Session, trial: Statement, layout: Layout, group: Sequence[Parcel]) -> Refusal | None:
@@ -286,9 +287,9 @@ def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parc
     parcels = session.parcels.of(job, tasks)
     if not any(session.world.tasks[id_].shape.rdma for id_ in job.tasks):
         return parcels, []
-    patterns = {parcel.pattern for parcel in parcels}
-    grouped = {pattern for pattern in patterns if any(task.shape.rdma for task in pattern.tasks)}
-    if len(grouped) == len(patterns):
+    kinds = one_of_each(parcels)
+    grouped = {parcel.pattern for parcel in kinds if any(task.shape.rdma for task in parcel.tasks)}
+    if len(grouped) == len(kinds):
         return parcels, []
     return [p for p in parcels if p.pattern in grouped], [p for p in parcels if p.pattern not in grouped]
 

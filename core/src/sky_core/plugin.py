@@ -75,10 +75,10 @@ class Parcel:
         self.pattern: Parcel = self
         self.view: object = None
 
-    def twin(self, quota: Quota, tasks: tuple[Task, ...]) -> "Parcel":
-        """A quota of the same spec and as much claimed, by tasks of the same shapes of the same job."""
+    def twin(self, job: Job, quota: Quota, tasks: tuple[Task, ...]) -> "Parcel":
+        """A parcel to which nodes answer alike (see `sky_core.parcels`)."""
         twin = Parcel.__new__(Parcel)
-        twin.job, twin.quota, twin.tasks, twin.direct = self.job, quota, tasks, self.direct
+        twin.job, twin.quota, twin.tasks, twin.direct = job, quota, tasks, self.direct
         twin.footprint, twin.load, twin.evicts = self.footprint, self.load, self.evicts
         twin.looks_around, twin.pattern, twin.view = self.looks_around, self.pattern, None
         return twin

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from sky_core.model import Job, NodeName, QuotaName, Task, Zone
+from sky_core.parcels import one_of_each
 from sky_core.plugin import Area, Context, Parcel
 from sky_core.reasons import Code, Finding
 from sky_core.resources import NOTHING
@@ -37,11 +38,10 @@ class Group:
         self.context = context
         self.parcels = sorted(parcels, key=lambda parcel: parcel.tasks[0].rank)
         self._fits: dict[object, Fit] = {}
-        size, patterns = parcels[0].footprint, dict.fromkeys([parcel.pattern for parcel in reversed(parcels)])
-        alike = all([p.footprint == size and not context.depends(p) for p in patterns])
-        kinds = {(p.quota.spec, tuple([t.shape for t in p.tasks])): p for p in patterns} if alike else {}
-        by_value = {(p.quota.spec.placement, shapes): p for (_, shapes), p in kinds.items()}
-        self.kinds = list(by_value.values())
+        size, kinds = parcels[0].footprint, one_of_each(parcels)
+        alike = all([p.footprint == size and not context.depends(p) for p in kinds])
+        by_value = {(p.quota.spec.placement, tuple([task.shape for task in p.tasks])): p for p in kinds}
+        self.kinds = list(by_value.values()) if alike else []
 
     def slots(self, nodes: Sequence[NodeName]) -> list[int]:
         """How many of the group each node takes, of whichever kind; of a mixed group, of its first."""

@@ -6,16 +6,20 @@ through the world's undo log, so a trial that is undone puts back what it took.
 
 from collections.abc import Callable
 from itertools import takewhile
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from sky_core.model import Instant, QueueName, Quota, QuotaName, Shape
 from sky_core.register import Register, Shelf
 from sky_core.resources import Resources
 from sky_core.world import World
 
+Answer = TypeVar("Answer")
+
 
 class Shelving(Protocol):
-    """The questions of hop 1 about where quotas lie."""
+    """The questions of hop 1 about where quotas lie. `runs`: whether equal tasks may claim them in one go."""
+
+    runs: bool
 
     def homes(self, queue: QueueName, request: Resources) -> list[QuotaName]:
         """Quotas on a node, static-bound or reserved that the queue may use, in natural order.
@@ -36,11 +40,8 @@ class Shelving(Protocol):
     def left(self, shelf: Shelf) -> int:
         """How many quotas the shelf has left, at most."""
 
-    def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
-        """Whether a task of this shape may claim the shelf's head; `ask` says so."""
-
-    def each(self, shelf: Shelf, shape: Shape, ask: Callable[[], int]) -> int:
-        """How many tasks of this shape to claim each of the shelf's quotas by, in one go; at most what `ask` says."""
+    def same(self, what: str, shelf: Shelf, shape: Shape, ask: Callable[[], Answer]) -> Answer:
+        """What `ask` says about a free quota of the shelf and a task of this shape."""
 
     def put_back(self, quota: QuotaName) -> None:
         """A claim was given back: the quota is offered again."""
@@ -49,13 +50,14 @@ class Shelving(Protocol):
 class Shelves:
     """All quotas of a session, by the queues that may use them."""
 
+    runs = True
+
     def __init__(self, world: World, now: Instant) -> None:
         """As the register has them. What is taken off a shelf in this session lies before its cursor."""
         self._world = world
         self._register = Register.of(world, now)
         self._cursor: dict[int, int] = {}
-        self._suits: dict[tuple[int, Shape], bool] = {}
-        self._each: dict[tuple[int, Shape], int] = {}
+        self._same: dict[tuple[str, int, Shape], Any] = {}
         self._free: dict[QueueName, list[Shelf]] = {}
         self._freed: dict[QuotaName, Quota] = {}
 
@@ -96,19 +98,13 @@ class Shelves:
         """How many quotas from the cursor on the shelf has at most."""
         return len(shelf.names) - self._cursor.get(shelf.number, 0)
 
-    def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
+    def same(self, what: str, shelf: Shelf, shape: Shape, ask: Callable[[], Answer]) -> Answer:
         """What holds for one free quota of a shelf holds for all, and for all tasks of one shape: asked once."""
-        kind = (shelf.number, shape)
-        if kind not in self._suits:
-            self._suits[kind] = ask()
-        return self._suits[kind]
-
-    def each(self, shelf: Shelf, shape: Shape, ask: Callable[[], int]) -> int:
-        """Likewise."""
-        kind = (shelf.number, shape)
-        if kind not in self._each:
-            self._each[kind] = ask()
-        return self._each[kind]
+        about = (what, shelf.number, shape)
+        if about not in self._same:
+            self._same[about] = ask()
+        answer: Answer = self._same[about]
+        return answer
 
     def put_back(self, quota: QuotaName) -> None:
         """A claim was given back: the quota is offered again."""

@@ -14,6 +14,7 @@ import numpy as np
 from sky_core.columns import Columns, Numbers
 from sky_core.model import Node, NodeName, Task, Zone
 from sky_core.pairs import Pairs
+from sky_core.parcels import one_of_each
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points
 from sky_core.reasons import Finding, Reason
@@ -206,8 +207,7 @@ class Classes:
         return bool((view.slots[[at[node] for node in seats]] >= list(seats.values())).all())
 
     def _are_of(self, view: View | None, parcels: Sequence[Parcel]) -> bool:
-        patterns = dict.fromkeys([parcel.pattern for parcel in parcels])
-        return view is not None and all([self._view(pattern) is view for pattern in patterns])
+        return view is not None and all([self._view(parcel) is view for parcel in one_of_each(parcels)])
 
     def binds(self, task: Task, node: Node) -> int:
         """By what plugins say at once."""

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from sky_core import reservations
 from sky_core.admission import admission
-from sky_core.areas import apart, candidates, card_area, homes_in, rank_bounds
+from sky_core.areas import Apart, candidates, card_area, homes_in, rank_bounds
 from sky_core.claiming import Claimer, Terms
 from sky_core.members import OPEN, least_request, started
 from sky_core.memory import REFUSALS
@@ -74,7 +74,7 @@ def _claim_needed(session: Session, job: Job) -> None:
         return
     # Nothing is moved unless it is known where to.
     area = card_area(session, job, tasks, terms)
-    terms = replace(terms, area=area, homes=homes_in(session, terms.homes, area), apart=apart(session, job))
+    terms = replace(terms, area=area, homes=homes_in(session, terms.homes, area), apart=Apart(session, job))
     _settle(session, job, tasks, terms, tried=tried is not None)
 
 
@@ -131,7 +131,7 @@ def _claim_extras(session: Session, job: Job) -> None:
     terms = Terms(area=standing.area, homes=_homes(session, job), must_place=True, bounds=rank_bounds(session, job))
     if standing.area.spec is None:
         standing.area = card_area(session, job, tasks, terms)
-    terms = replace(terms, area=standing.area, apart=apart(session, job))
+    terms = replace(terms, area=standing.area, apart=Apart(session, job))
     with session.trial() as trial:
         claimer = Claimer(session, trial, job, terms)
         without = [task for task in tasks if not (_moves(session, job, task, terms) or claimer.claim(task))]

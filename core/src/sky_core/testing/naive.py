@@ -31,6 +31,7 @@ from sky_core.policy import Points
 from sky_core.reasons import Finding, Reason
 from sky_core.register import Shelf
 from sky_core.resources import Resources
+from sky_core.shelves import Answer
 from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.topology import zone_of, zone_ranks
@@ -155,6 +156,8 @@ class Naive:
 class NaiveShelves:
     """A `Shelving` that looks through all quotas each time."""
 
+    runs = False
+
     def __init__(self, world: World, now: Instant) -> None:
         """Only the numbers of shelves are kept, by which a job counts what it took of each, and their order."""
         self._world = world
@@ -183,7 +186,7 @@ class NaiveShelves:
         return next((quota for quota in quotas if not _has_place(quota, self._now) and not quota.claims), None)
 
     def row(self, shelf: Shelf, count: int) -> list[Quota]:
-        """One after the other."""
+        """The first."""
         head = self.head(shelf) if count else None
         return [head] if head is not None else []
 
@@ -192,13 +195,9 @@ class NaiveShelves:
         quotas = (self._world.quotas[name] for name in shelf.names)
         return sum(not _has_place(quota, self._now) and not quota.claims for quota in quotas)
 
-    def suits(self, _shelf: Shelf, _shape: Shape, ask: Callable[[], bool]) -> bool:
+    def same(self, _what: str, _shelf: Shelf, _shape: Shape, ask: Callable[[], Answer]) -> Answer:
         """Asked each time."""
         return ask()
-
-    def each(self, _shelf: Shelf, _shape: Shape, _ask: Callable[[], int]) -> int:
-        """One after the other."""
-        return 1
 
     def put_back(self, quota: QuotaName) -> None:
         """Seen when next looked for."""
