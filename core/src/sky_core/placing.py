@@ -203,9 +203,12 @@ def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> 
 
 def _gate(session: Session, job: Job) -> Refusal | None:
     """quotaAllocate: whether the whole of it may be committed."""
+    refused: tuple[Reason, ...] = session.points["quotaAllocate"](job)
+    if not refused:
+        return None
     tally = Tally()
-    tally.add(job.name, session.points["quotaAllocate"](job))
-    return Refusal(findings=tally.findings()) if tally else None
+    tally.add(job.name, refused)
+    return Refusal(findings=tally.findings())
 
 
 def _refused_before(session: Session, parcels: Sequence[Parcel]) -> bool:
@@ -276,6 +279,8 @@ def _company(parcels: Sequence[Parcel]) -> list[Parcel]:
         terms = one.quota.spec.quota_affinity.required
         return any(not term.zone and term.selector.matches(other.quota.spec.labels) for term in terms)
 
+    if len(parcels) < 2:
+        return []
     seekers = [parcel for parcel in parcels if parcel.quota.spec.quota_affinity.required]
     pairs = [(one, other) for one in seekers for other in parcels if one is not other and requires(one, other)]
     found = {id(parcel) for pair in pairs for parcel in pair}
@@ -295,7 +300,7 @@ def _split(session: Session, job: Job, tasks: Sequence[Task]) -> tuple[list[Parc
 
 
 def _larger_first(session: Session, parcels: Sequence[Parcel]) -> list[Parcel]:
-    return sorted(parcels, key=lambda parcel: -session.share(parcel.footprint))
+    return sorted(parcels, key=lambda parcel: -session.share(parcel.footprint)) if len(parcels) > 1 else list(parcels)
 
 
 def _names_card(session: Session, task: Task) -> bool:

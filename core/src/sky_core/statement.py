@@ -86,7 +86,10 @@ class Statement:
 
     def bind_quota(self, quota: QuotaName, node: NodeName) -> None:
         """Promise a node's room to a quota (hop 2)."""
-        self.bind_quotas({node: (quota,)}, self._world.quotas[quota].footprint)
+        world, row = self._world, self._world.quotas[quota]
+        world.put(world.quotas, quota, row.on(node))
+        world.put(world.quotas_on, node, (*world.quotas_on.get(node, ()), quota))
+        self._promise(node, row.footprint)
 
     def bind_quotas(self, seats: Mapping[NodeName, Sequence[QuotaName]], each: Resources) -> None:
         """Promise nodes' room to quotas of one footprint."""

@@ -217,7 +217,13 @@ class Classes:
         """So many slots less, by what slots mean: the nodes need not be asked again."""
         view = parcel.pattern.view if isinstance(parcel.pattern.view, View) else None
         changed, at = self._world.changed, self._columns.at
-        if view is None or not all([name in seats for name in changed[view.cursor :]]):
+        if view is None or not seats.keys() >= set(changed[view.cursor :]):
+            return
+        if len(seats) == 1:
+            ((node, count),) = seats.items()
+            if (slots := int(view.slots[at[node]]) - count) >= 0:
+                view.cursor = len(changed)
+                self._renewal.set(view, at[node], slots)
             return
         positions = [at[node] for node in seats]
         left = view.slots[positions] - np.array(list(seats.values()), dtype=np.int64)

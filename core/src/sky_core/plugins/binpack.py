@@ -1,7 +1,7 @@
 """Fill nodes that are filled already, so that whole ones stay free (behaviour.md 7.3)."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -23,25 +23,21 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
     """Closes over the books."""
     books, weights = context.world.books, {name: w for name, w in sorted(arguments.resources.items()) if w}
 
-    @lru_cache(maxsize=64)
-    def footprint(parcel: Parcel) -> Resources:
-        return parcel.footprint
+    known: dict[Resources, dict[tuple[int, ...], int]] = defaultdict(dict)
 
     def quotas(parcel: Parcel, node: Node, _: Field) -> int:
-        book = books[node.name]
-        return fullness(weights, footprint(parcel), book.promised, book.allocatable)
+        return quotas_on_many(parcel, (node,))[0]
 
     def quotas_on_many(parcel: Parcel, nodes: Sequence[Node]) -> list[int]:
-        """The same; nodes that are equally full score alike."""
-        asked, known = footprint(parcel), dict[tuple[int, ...], int]()
-        names = [name for name in weights if asked[name]]
-        scores = []
+        """Nodes that are equally full score alike."""
+        asked = parcel.footprint
+        names, scores, found = [name for name in weights if asked[name]], [], known[asked]
         for node in nodes:
             book = books[node.name]
             taken, whole = book.promised.units, book.allocatable.units
             fill = tuple([amounts.get(name, 0) for name in names for amounts in (taken, whole)])
-            if (score := known.get(fill)) is None:
-                score = known[fill] = fullness(weights, asked, book.promised, book.allocatable)
+            if (score := found.get(fill)) is None:
+                score = found[fill] = fullness(weights, asked, book.promised, book.allocatable)
             scores.append(score)
         return scores
 
