@@ -82,6 +82,14 @@ async def test_an_encoded_path_stays_as_it_is() -> None:
     assert seen.exchanges[0].path == "/api/v1/nodes/a%2Fb"
 
 
+async def test_a_server_below_a_path_is_asked_there() -> None:
+    seen = Seen()
+    with trio.fail_after(SOON):
+        async with loopback(seen) as server, bridge(named(f"{server}/clusters/one/")) as transport:
+            await transport.request("GET", POD, query={"timeout": "3s"})
+    assert seen.exchanges[0].path == f"/clusters/one{POD}?timeout=3s"
+
+
 @pytest.mark.parametrize("status", [201, 302, 404, 409, 429, 500])
 async def test_every_status_is_an_answer(status: int) -> None:
     async def handler(exchange: Exchange) -> None:
@@ -341,6 +349,12 @@ async def test_f17_a_server_that_goes_on_to_refuse_us_is_believed() -> None:
                 for _ in range(3):
                     assert (await transport.request("GET", POD)).status == 401
     assert reads == 2
+
+
+async def test_what_is_no_address_is_said_at_once() -> None:
+    with pytest.raises(AccessError, match="no server's address"):
+        async with bridge(named("http://[::1")):
+            pass
 
 
 async def test_access_that_cannot_be_read_is_said_at_once() -> None:

@@ -34,7 +34,7 @@ class Bridge:
     ) -> Response:
         """See `Transport.request`."""
         kind = None if body is None else content_type
-        return await self._thread.run(self._session.ask, Asked(method, path, query, body, kind, timeout))
+        return await self._thread.run(self._session.ask, Asked(method, path, query, body, kind), timeout)
 
     @contextlib.asynccontextmanager
     async def stream(self, path: str, *, query: Mapping[str, str]) -> AsyncIterator[Lines]:

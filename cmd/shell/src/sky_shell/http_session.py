@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 from urllib.parse import urlencode
@@ -15,6 +15,7 @@ from kubernetes_asyncio.client import Configuration
 from yarl import URL
 
 from sky_shell.access import AccessError, Load, tls
+from sky_shell.deadlines import Deadlines
 from sky_shell.transport import FencedError, Response, TransportError, fence
 
 CONNECT_SECONDS: Final = 5.0
@@ -28,11 +29,13 @@ RENEW_SECONDS: Final = 10.0
 _READ_BYTES: Final = 2 << 20
 _UNTRUSTED: Final = (aiohttp.ClientConnectorSSLError, aiohttp.ClientConnectorCertificateError)
 """Raised before anything is sent."""
-_NO_ANSWER: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError)
 
 
 class _NoPermitError(Exception):
     """Crosses aiohttp as it is, which takes an OSError for the connection's."""
+
+
+_NO_ANSWER: Final = (aiohttp.ClientError, asyncio.TimeoutError, OSError, _NoPermitError)
 
 
 class _Fenced(aiohttp.ClientRequest):
@@ -49,25 +52,19 @@ class _Fenced(aiohttp.ClientRequest):
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """A request, sent under the permit of the context in which it is made. `timeout` None: the answer has no end."""
+    """A request, sent under the permit of the context in which it is made."""
 
     method: str
     path: str
     query: Mapping[str, str]
     body: bytes | None = None
     content_type: str | None = None
-    timeout: float | None = None
-
-    @property
-    def target(self) -> str:
-        """The path, with its query."""
-        return f"{self.path}?{_encoded(*self.query.items())}" if self.query else self.path
 
 
 class Access(msgspec.Struct, frozen=True):
     """Where the server is and who we are to it, until it is read anew."""
 
-    host: str
+    root: URL
     configuration: Configuration
     tls: ssl.SSLContext
 
@@ -81,7 +78,22 @@ class Access(msgspec.Struct, frozen=True):
         configuration = await load()
         if configuration.host is None:
             raise AccessError("no server is named")
-        return cls(configuration.host, configuration, tls(configuration))
+        try:
+            root = URL(configuration.host, encoded=True)
+        except ValueError as error:
+            raise AccessError(f"{configuration.host} is no server's address: {error}") from error
+        return cls(root, configuration, tls(configuration))
+
+    def url(self, asked: Asked) -> URL:
+        """Of what is asked, put together: to take a text apart costs several times as much."""
+        root = self.root
+        return URL.build(
+            scheme=root.scheme,
+            authority=root.raw_authority,
+            path=root.raw_path.rstrip("/") + asked.path,
+            query_string=_encoded(*asked.query.items()),
+            encoded=True,
+        )
 
 
 class HttpSession:
@@ -93,6 +105,7 @@ class HttpSession:
         self._access = access
         self._read_at = float("-inf")
         self._reading = asyncio.Lock()
+        self._deadlines = Deadlines()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=KEEP_ALIVE_SECONDS),
             # An environment's proxies and netrc are looked up for every request, which doubles its cost.
@@ -101,6 +114,7 @@ class HttpSession:
             # Inside a cluster bytes are cheaper than compressing them, for both sides.
             headers={"User-Agent": agent, "Accept": "application/json", "Accept-Encoding": "identity"},
             cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS),
             request_class=_Fenced,
         )
         # aiohttp repeats a PUT or DELETE by itself when a kept connection turns out to be closed.
@@ -119,25 +133,30 @@ class HttpSession:
         """Drop every connection."""
         await self._session.close()
 
-    async def ask(self, asked: Asked) -> Response:
-        """The whole answer.
+    async def ask(self, asked: Asked, seconds: float) -> Response:
+        """The whole answer, if it comes within so many seconds.
 
         Raises:
             TransportError: There is none.
         """
-        with _no_answer(asked):
-            answer = await self._answer(asked)
-            body = await answer.read()  # which gives the connection back, or closes it
-            return Response(answer.status, body, answer.headers)
+        try:
+            with self._deadlines.within(seconds):
+                answer = await self._answer(asked)
+                body = await answer.read()  # which gives the connection back, or closes it
+        except _NO_ANSWER as error:
+            raise _no_answer(asked, error) from error
+        return Response(answer.status, body, answer.headers)
 
     async def watch(self, asked: Asked) -> "HttpLines":
-        """An answer of which only the head is there; to be closed.
+        """An answer of which only the head is there, and that may have no end; to be closed.
 
         Raises:
             TransportError: There is none.
         """
-        with _no_answer(asked):
+        try:
             return HttpLines(await self._answer(asked), asked)
+        except _NO_ANSWER as error:
+            raise _no_answer(asked, error) from error
 
     async def _answer(self, asked: Asked) -> aiohttp.ClientResponse:
         """As the server says; if it doesn't know us or we don't know it, as it says to what is read anew."""
@@ -160,14 +179,13 @@ class HttpSession:
             headers[setting["key"]] = setting["value"]
         return await self._session.request(
             asked.method,
-            URL(access.host + asked.target, encoded=True),
+            access.url(asked),
             data=asked.body,
             headers=headers,
             ssl=access.tls,
             server_hostname=configuration.tls_server_name,
             proxy=configuration.proxy,
             proxy_headers=configuration.proxy_headers,
-            timeout=_patience(asked.timeout),
             allow_redirects=False,
         )
 
@@ -198,16 +216,21 @@ class HttpLines:
 
     async def next_lines(self) -> list[bytes]:
         """See `sky_shell.transport.Lines`. If it is cancelled, nothing is lost."""
-        with _no_answer(self._asked):
-            while chunk := await self._answer.content.readany():
-                whole, newline, rest = chunk.rpartition(b"\n")
-                if newline and (lines := (bytes(self._unfinished) + whole).split(b"\n")) != [b""]:
-                    self._unfinished = bytearray(rest)
-                    return [line for line in lines if line]
-                self._unfinished += rest
-                if len(self._unfinished) > LINE_BYTES_MAX:
-                    raise TransportError(f"a line of {self._asked.path} has more than {LINE_BYTES_MAX} bytes")
-            return self._last()
+        while chunk := await self._chunk():
+            whole, newline, rest = chunk.rpartition(b"\n")
+            if newline and (lines := (bytes(self._unfinished) + whole).split(b"\n")) != [b""]:
+                self._unfinished = bytearray(rest)
+                return [line for line in lines if line]
+            self._unfinished += rest
+            if len(self._unfinished) > LINE_BYTES_MAX:
+                raise TransportError(f"a line of {self._asked.path} has more than {LINE_BYTES_MAX} bytes")
+        return self._last()
+
+    async def _chunk(self) -> bytes:
+        try:
+            return await self._answer.content.readany()
+        except _NO_ANSWER as error:
+            raise _no_answer(self._asked, error) from error
 
     def _last(self) -> list[bytes]:
         """What an answer without a final newline ends with: of a refusal that is the text, of a watch half an event."""
@@ -224,24 +247,13 @@ class HttpLines:
         self._answer.close()
 
 
-@contextlib.contextmanager
-def _no_answer(asked: Asked) -> Iterator[None]:
-    try:
-        yield
-    except _NoPermitError:
-        raise FencedError from None
-    except _NO_ANSWER as error:
-        if isinstance(error, TransportError):
-            raise
-        said = str(error) or type(error).__name__
-        raise TransportError(f"no answer to {asked.method} {asked.path}: {said}") from error
+def _no_answer(asked: Asked, error: Exception) -> TransportError:
+    if isinstance(error, _NoPermitError):
+        return FencedError()
+    said = str(error) or type(error).__name__
+    return TransportError(f"no answer to {asked.method} {asked.path}: {said}")
 
 
 @lru_cache(maxsize=64)
 def _encoded(*query: tuple[str, str]) -> str:
     return urlencode(query)
-
-
-@lru_cache(maxsize=64)
-def _patience(seconds: float | None) -> aiohttp.ClientTimeout:
-    return aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS)
