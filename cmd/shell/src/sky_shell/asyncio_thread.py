@@ -42,8 +42,8 @@ class AsyncioThread:
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._closed:
             raise trio.ClosedResourceError("the asyncio thread is closed")
-        call = _Call(self._loop, self._over, self._back, lambda: function(*arguments))
-        self._over.hop(partial(contextvars.copy_context().run, call.start))
+        call = _Call(self._loop, self._over, self._back, partial(function, *arguments))
+        self._over.hop(call.start)
         result: T = await trio.lowlevel.wait_task_rescheduled(call.abort)
         return result
 
@@ -94,12 +94,13 @@ class _Call:
         self._back = back
         self._begin = begin
         self._waiting = trio.lowlevel.current_task()
+        self._context = contextvars.copy_context()
         self._task: asyncio.Task[object] | None = None
         self._raise_cancel: trio.lowlevel.RaiseCancelT | None = None
 
     def start(self) -> None:
         """Begin, in the context of the caller."""
-        self._task = self._loop.create_task(self._begin())
+        self._task = self._loop.create_task(self._begin(), context=self._context)
         self._task.add_done_callback(self._done)
 
     def abort(self, raise_cancel: trio.lowlevel.RaiseCancelT) -> trio.lowlevel.Abort:

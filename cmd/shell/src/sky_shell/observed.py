@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Final
 
 import trio
@@ -16,6 +17,7 @@ NO_ANSWER: Final = "none"
 NOT_SENT: Final = "fenced"
 
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_NONE: Final = contextlib.nullcontext[trace.Span](trace.INVALID_SPAN)
 _tracer = trace.get_tracer(__name__)
 
 
@@ -78,11 +80,8 @@ class _Asked:
     code = ""
 
 
-@contextlib.contextmanager
-def _span(name: str) -> Iterator[trace.Span]:
+def _span(name: str) -> AbstractContextManager[trace.Span]:
     """A part of the present trace. What happens outside of one, as renewals and watches do, makes none."""
     if not trace.get_current_span().is_recording():
-        yield trace.INVALID_SPAN
-        return
-    with _tracer.start_as_current_span(name, kind=trace.SpanKind.CLIENT) as span:
-        yield span
+        return _NONE
+    return _tracer.start_as_current_span(name, kind=trace.SpanKind.CLIENT)
