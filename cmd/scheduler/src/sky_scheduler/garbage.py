@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 LISTING_SECONDS: Final = 60.0
 """For as long at most nothing is collected while everything is listed."""
+YOUNG: Final = 10_000
+"""So many objects more are there when the young ones are looked through; Python's 700 are those of a few requests."""
 LOOK_EVERY: Final = 0.1
 SWEEP_EVERY: Final = 60.0
 """Seconds between two full collections."""
@@ -48,6 +50,7 @@ def put_by() -> None:
     """What is there by now mostly stays for good, and is large to look through: no collection looks at it any more."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
 
 
 class Sweeper:

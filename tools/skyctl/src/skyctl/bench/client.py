@@ -59,10 +59,12 @@ async def _configuration(address: str) -> Configuration:
 
 @contextmanager
 def _put_by() -> Iterator[None]:
-    """As in the process once it has listed, no collection looks through what is there by now."""
+    """No collection looks through what is there by now, and few through what is new: as in the process."""
+    thresholds = gc.get_threshold()
     garbage.put_by()
     yield
     gc.unfreeze()
+    gc.set_threshold(*thresholds)
 
 
 @contextmanager
