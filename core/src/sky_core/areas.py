@@ -188,15 +188,17 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, prob
     free = np.zeros(len(world.zones), dtype=np.int64)
     for probe in probes:
         free += probe.holds(session.survey.by_zone(probe.parcel))
-    keyed, zones = [], list(world.zones.values())
-    for at in np.flatnonzero(free >= len(tasks)).tolist() if not bound else range(len(zones)):
-        zone, slots = zones[at], int(free[at])
-        id_ = zone.id
-        if id_.spec != terms.area.spec or (at_home and id_ not in at_home) or (fabrics and zone.fabric not in fabrics):
+    zones, slots, needed = list(world.zones.values()), free.tolist(), len(tasks)
+    may_hold = range(len(zones)) if bound else np.flatnonzero(free >= needed).tolist()
+    inside = [at for at in may_hold if zones[at].id.spec == terms.area.spec]
+    if not (bound or order.siblings or order.kin):
+        ranks = session.zone_ranks
+        return [zones[at] for at in sorted(inside, key=lambda at: (slots[at], ranks[zones[at].id]))]
+    keyed = []
+    for zone, id_, room in [(zones[at], zones[at].id, bound[zones[at].id] + slots[at]) for at in inside]:
+        if (at_home and id_ not in at_home) or (fabrics and zone.fabric not in fabrics) or room < needed:
             continue
-        room = bound[id_] + slots if bound else slots
-        if room >= len(tasks):
-            keyed.append(((-static.get(id_, 0), -bound.get(id_, 0), order.key(zone, 0, room - len(tasks))), zone))
+        keyed.append(((-static.get(id_, 0), -bound.get(id_, 0), order.key(zone, 0, room - needed)), zone))
     return [zone for _, zone in sorted(keyed, key=itemgetter(0))]
 
 

@@ -24,7 +24,7 @@ from sky_core.topology import Layout, homes, in_group, zone_of
 Findings = tuple[Finding, ...]
 
 _GATES: Final = frozenset({"gang", "topology"})
-"""Who lets pass at quotaAllocate whatever has its nodes, unless in strict order."""
+"""Who lets pass at quotaAllocate whatever has its nodes, unless ranks are out of line."""
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,12 +60,10 @@ def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None
 def surely_places(session: Session, job: Job) -> bool:
     """Whether slots alone say that `place_needed` would give all a node; False where only trying tells."""
     members = session.members(job)
-    if job.topology.strict or not set(session.points.names("quotaAllocate")) <= _GATES:
-        return False
     group, followers = _split(session, job, members.needed)
     if not group or followers or any([task.quota is not None for task in members.extras]):
         return False
-    if _refused_before(session, group):
+    if not _gates_open(session, job) or _refused_before(session, group):
         return False
     if not job.topology.on:
         return session.survey.holds(group, confines(session, job, group[0]))
@@ -199,6 +197,15 @@ def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> 
     """Bind the parcel's quota to a node that takes it."""
     trial.bind_quota(parcel.quota.name, node)
     session.survey.placed(parcel, {node: 1})
+
+
+def _gates_open(session: Session, job: Job) -> bool:
+    """Whether quotaAllocate surely lets pass a group that is placed at once.
+
+    Not beside members of a strict job that are there already, whose ranks have to be in line with it.
+    """
+    strict = job.topology.strict and homes(session.world, job, zoned=True)
+    return not strict and set(session.points.names("quotaAllocate")) <= _GATES
 
 
 def _gate(session: Session, job: Job) -> Refusal | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Container
 
-from sky_core.model import BY_NODE, Job, NodeName, Quota, TaskId
+from sky_core.model import BY_NODE, Job, NodeName, Quota, Shape, TaskId
 from sky_core.resources import NOTHING, Resources
 from sky_core.world import World
 
@@ -24,14 +24,16 @@ def awaited(world: World, node: NodeName, but: Container[TaskId] = ()) -> Resour
 
 def expected(world: World, node: NodeName) -> tuple[Resources, int]:
     """What all those will take who are awaited on a node, and how many they are."""
-    total, count = NOTHING, 0
+    coming: dict[Shape, int] = {}
     for name in world.quotas_on.get(node, ()):
         for claim in world.quotas[name].claims:
             task = world.tasks.get(claim.task)
             if task is not None and task.node is None:
-                total += task.shape.load
-                count += 1
-    return total, count
+                coming[task.shape] = coming.get(task.shape, 0) + 1
+    total = NOTHING
+    for shape, count in coming.items():
+        total += shape.load.times(count)
+    return total, sum(coming.values())
 
 
 def may_evict(job: Job, quota: Quota, more: Resources = NOTHING) -> bool:

@@ -101,7 +101,8 @@ def spread_out(group: Group, places: Sequence[Place], ranks: str) -> list[NodeNa
             slots = group.slots(place.nodes)
             if sum(slots) >= place.count:
                 for node, taken in zip(place.nodes, RANKS[ranks](slots, place.count), strict=True):
-                    line += [node] * taken
+                    if taken:
+                        line += [node] * taken
     if len(line) == len(group.parcels):
         return line
     return list(group.context.walk(group.parcels, [node for place in places for node in place.nodes])[0])

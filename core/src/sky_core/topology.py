@@ -29,9 +29,12 @@ def spread(slots: Sequence[int], count: int) -> list[int]:
 
     Nodes without slots are left out; the sum is `count` if the slots suffice.
     """
-    taken, left, later = [], count, sum(slots)
-    nodes = sum(1 for slot in slots if slot)
+    taken: list[int] = []
+    left, later = count, sum(slots)
+    nodes = len(slots) - slots.count(0)
     for slot in slots:
+        if not left:
+            return taken + [0] * (len(slots) - len(taken))
         if not slot:
             taken.append(0)
             continue
@@ -138,10 +141,9 @@ def population(world: World, there: Sequence[tuple[Task, NodeName]]) -> Counter[
 def kin(world: World, job: Job) -> Counter[ZoneId]:
     """How many tasks with the job's topology-affinity-key, of its Queue, each zone has."""
     found: Counter[ZoneId] = Counter()
-    if job.topology.affinity_key:
-        for other in world.jobs.values():
-            if other.topology.affinity_key == job.topology.affinity_key and other.queue == job.queue:
-                found += population(world, homes(world, other, zoned=True))
+    for other in world.jobs.values():
+        if other.topology.affinity_key == job.topology.affinity_key and other.queue == job.queue:
+            found += population(world, homes(world, other, zoned=True))
     return found
 
 
@@ -162,8 +164,8 @@ class ZoneOrder:
     ) -> None:
         """As the world stands now. `there`: the job's zoned `homes`; `ranks`: its `zone_ranks`."""
         self._ranks = ranks
-        self.siblings = population(world, there)
-        self.kin = kin(world, job)
+        self.siblings: Mapping[ZoneId, int] = population(world, there) if there else {}
+        self.kin: Mapping[ZoneId, int] = kin(world, job) if job.topology.affinity_key else {}
 
     def key(self, zone: Zone, cost: int, left: int) -> tuple[int, ...]:
         """Most siblings, most kin, least predicted cost of evictions, least left over, then by rank."""

@@ -54,9 +54,10 @@ def continuous(
 def _candidates(context: Context, job: Job, there: Sequence[tuple[Task, NodeName]]) -> list[Zone]:
     """The zones of the area; of a started `required` job those where its members are."""
     area, world = context.area(job.id), context.world
-    zones = [zone for zone in world.zones.values() if area.spec in (None, zone.id.spec)]
     if area.zone is not None:
         zones = [world.zones[area.zone]]
+    else:
+        zones = [zone for zone in world.zones.values() if area.spec in (None, zone.id.spec)]
     at_home = {zone_of(world.nodes[node]) for _, node in there}
     if not at_home:
         return zones

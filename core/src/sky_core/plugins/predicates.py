@@ -75,9 +75,9 @@ def open_session(context: Context, _: None) -> Functions:
         shape, name = task.shape, node.name
         if shape.ports or shape.looks_around or world.anti_affine or unfit(shape, node) is not None:
             return 0
-        claims = sum([len(world.quotas[quota].claims) for quota in world.quotas_on.get(name, ())])
-        pods = node.pods_max - len(world.tasks_on.get(name, ())) - claims  # whoever binds was counted by its claim
-        return min(shape.load.slots_in(world.books[name].idle), pods)
+        there = {claim.task for quota in world.quotas_on.get(name, ()) for claim in world.quotas[quota].claims}
+        there.update(world.tasks_on.get(name, ()))  # whoever binds is among them, so that it is no more afterwards
+        return shape.load.slots_in(world.books[name].idle) if len(there) <= node.pods_max else 0
 
     return Functions(
         tq=TQ(predicate=quota_for_task),
