@@ -1,5 +1,6 @@
 """Pods go from JSON straight into their struct: what is read of them is what would be read of them otherwise."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from sky_core.api.identity import Key
 from sky_core.api.intake import Intake
+from sky_core.api.pods import Reader, read
+from sky_core.api.wire import core
 from sky_core.settings import Settings
 from sky_core.testing.objects import GPU, Object, pod
 
@@ -55,7 +58,7 @@ GOOD: dict[str, list[Any]] = {
         [{"type": "PodResizePending", "status": "True", "reason": "Infeasible"}],
     ],
     "phase": ["Running", "Succeeded"],
-    "schedulerName": ["sky-scheduler", "other"],
+    "schedulerName": ["other", "sky-scheduler"],
     "schedulingGates": [[{"name": "held"}]],
     "priority": [5],
     "preemptionPolicy": ["Never"],
@@ -74,6 +77,49 @@ def pods(draw: st.DrawFn) -> Object:
         value = draw(st.sampled_from(HOSTILE if wrong or field not in GOOD else GOOD[field]))
         made[part] = {**made.get(part, {}), field: value}
     return made
+
+
+PLAIN: Object = pod("a-0", {GPU: "1"})
+RICH: Object = {
+    **PLAIN,
+    **{
+        part: {**PLAIN.get(part, {}), **{field: GOOD[field][-1] for field in fields if field in GOOD}}
+        for part, fields in FIELDS.items()
+    },
+}
+RICH["metadata"]["annotations"] = {key: text for notes in GOOD["annotations"] for key, text in notes.items()}
+
+
+def variations(base: Object) -> Iterator[Object]:
+    """The pod with each of its fields given otherwise, or not at all."""
+    for part, fields in FIELDS.items():
+        for field in fields:
+            rest = {name: value for name, value in base.get(part, {}).items() if name != field}
+            yield from ({**base, part: {**rest, field: value}} for value in GOOD.get(field, []))
+            if field != "name":
+                yield {**base, part: rest}
+    notes = base["metadata"].get("annotations", {})
+    for gone in notes:
+        left = {key: text for key, text in notes.items() if key != gone}
+        yield {**base, "metadata": {**base["metadata"], "annotations": left}}
+
+
+@pytest.mark.parametrize("base", [PLAIN, RICH])
+def test_what_is_kept_in_mind_of_one_pod_shows_in_no_other(base: Object) -> None:
+    key, settings = Key("Pod", "default", "a-0"), Settings()
+    for other in variations(base):
+        reader = Reader(settings, lambda shape: shape)
+        for raw in (base, other, base):
+            assert repr(reader.read(key, msgspec.convert(raw, core.Pod))) == repr(read(key, raw, settings))
+
+
+def test_pods_of_two_namespaces_have_nothing_in_common() -> None:
+    reader, told = Reader(Settings(), lambda shape: shape), msgspec.convert(PLAIN, core.Pod)
+    found = [reader.read(Key("Pod", namespace, "a-0"), told).task for namespace in ("default", "kube-system")]
+    assert [(task.namespace, task.shape.namespace, task.critical) for task in found] == [
+        ("default", "default", False),
+        ("kube-system", "kube-system", True),
+    ]
 
 
 def told(intake: Intake) -> Any:
