@@ -1,7 +1,8 @@
 """Jobs: PodGroups, and pods without one, with what their tasks ask for."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 import msgspec
 
@@ -15,7 +16,7 @@ from sky_core.api.instants import instant_at
 from sky_core.api.pods import PodReading
 from sky_core.api.priorities import Priority
 from sky_core.api.wire import crds
-from sky_core.model import Duration, Instant, Job, JobId, QueueName, Task, TaskId, Topology
+from sky_core.model import Duration, Instant, Job, JobId, QueueName, Task, Topology
 from sky_core.resources import NOTHING, Resources
 from sky_core.selectors import Labels
 from sky_core.settings import Settings
@@ -158,6 +159,5 @@ def _topology(wish: Wish, members: Sequence[Member]) -> Topology:
     )
 
 
-def by_rank(member: Member) -> tuple[tuple[object, ...], TaskId]:
-    """What sorts the members of a job."""
-    return (member.task.rank, member.task.id)
+by_rank: Final = attrgetter("task.rank")
+"""What sorts the members of a job."""

@@ -1,6 +1,5 @@
 """A task's rank in its job, its role, and its place in reservations (behaviour.md 1 and 8)."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -15,7 +14,7 @@ from sky_core.selector_text import is_label_value
 _FIRST: Final = ("master", "chief", "leader", "launcher")
 _ROLES: Final = {role: place for place, role in enumerate(_FIRST)}
 _NUMBERED: Final = frozenset(NUMBERS)
-_digits: Final = re.compile(r"[0-9]{1,63}").fullmatch
+_DIGITS_MAX: Final = 63
 
 
 class Position(msgspec.Struct, frozen=True, gc=False):
@@ -47,7 +46,11 @@ def position(notes: Mapping[str, str], labels: Mapping[str, str], name: str, cre
 
 def _number(labels: Mapping[str, str], name: str) -> int | None:
     for key in NUMBERS if not _NUMBERED.isdisjoint(labels) else ():
-        if (text := labels.get(key)) and _digits(text):
+        if _is_number(text := labels.get(key, "")):
             return int(text)
     text = name.rpartition("-")[2]
-    return int(text) if _digits(text) else None
+    return int(text) if _is_number(text) else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and text.isascii() and len(text) <= _DIGITS_MAX

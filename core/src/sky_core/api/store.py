@@ -146,5 +146,5 @@ class Store:
             readings[key] = reading
         if faults:
             self.faults[key] = faults
-        else:
+        elif self.faults:
             self.faults.pop(key, None)

@@ -79,9 +79,9 @@ class TaskUpkeep:
     def _derive(self, concerned: Concerned) -> dict[TaskId, Task | None]:
         """The tasks of these pods, None for those that are gone. Of two pods with one uid the first by name counts."""
         changes: dict[TaskId, Task | None] = dict.fromkeys(concerned.lost)
-        readings, first = self._store.pods, self.concerns.first
+        readings, first, seen = self._store.pods, self.concerns.first, self._assumed.seen
+        self.faults = {key: fault for key, fault in self.faults.items() if key not in concerned.pods}
         for key in sorted(concerned.pods):
-            self.faults.pop(key, None)
             reading = readings.get(key)
             if reading is None:
                 continue
@@ -89,11 +89,11 @@ class TaskUpkeep:
             if (other := first(uid)) != key:
                 self.faults[key] = Fault(str(key), "metadata.uid", f"is that of {other} too")
                 continue
-            self._assumed.seen(uid, reading)
+            seen(uid, reading)
             changes[uid] = self._task(key, reading)
         for uid, task in changes.items():
             if task is None:
-                self._assumed.seen(uid, None)
+                seen(uid, None)
         return changes
 
     def _task(self, key: Key, reading: PodReading) -> Task:
