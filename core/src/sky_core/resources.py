@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Self
 
@@ -38,6 +38,15 @@ class Resources(msgspec.Struct, frozen=True, gc=False):
     def of(cls, units: Mapping[str, int]) -> Self:
         """The vector of these amounts, each in its unit."""
         return cls({name: held for name, held in units.items() if held})
+
+    @classmethod
+    def total(cls, parts: Iterable[Self]) -> Self:
+        """All of these together."""
+        units: dict[str, int] = {}
+        for part in parts:
+            for name, more in part.units.items():
+                units[name] = units.get(name, 0) + more
+        return cls.of(units)
 
     def __getitem__(self, name: str) -> int:
         """The amount of one resource, 0 if it is not named."""

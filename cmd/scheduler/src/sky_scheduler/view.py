@@ -65,6 +65,8 @@ class View:
         return max((epoch for epoch in epochs if isinstance(epoch, int)), default=0)
 
     def _see(self, key: Key, said: Said) -> None:
+        if isinstance(said, core.Node):
+            return
         if key.kind == "Pod":
             self.told.pop(key, None)
             if (found := _told(said)) is not None:
@@ -78,7 +80,7 @@ class View:
         self.told.pop(key, None)
 
 
-def _told(pod: Said) -> Condition | None:
+def _told(pod: Mapping[str, Any] | core.Pod) -> Condition | None:
     """What a pod without a node has been told of why; None where it has one, or was told nothing."""
     if not isinstance(pod, core.Pod):
         found = conditions(pod) if not text(part(pod, "spec"), "nodeName") else ()

@@ -1,7 +1,7 @@
 """Resource lists of objects, each refusal with the path of the amount."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Final
 
@@ -87,14 +87,6 @@ def readable(amounts: object) -> Resources:
             except QuantityError:
                 continue
     return Resources.of(units)
-
-
-def total(parts: Iterable[Resources]) -> Resources:
-    """The sum."""
-    whole = NOTHING
-    for part in parts:
-        whole += part
-    return whole
 
 
 def _is_name(name: str) -> bool:

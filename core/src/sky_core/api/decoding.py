@@ -16,7 +16,8 @@ _DEPTH_MAX: Final = 32
 _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(.*)`$", re.DOTALL)
 
 pod_in: Final = msgspec.json.Decoder(core.Pod).decode
-"""The pod in a JSON text, with nothing in between. It knows no nulls."""
+node_in: Final = msgspec.json.Decoder(core.Node).decode
+"""What a JSON text holds, with nothing in between. Nulls are not known here."""
 
 
 def decoded(raw: Mapping[str, Any] | _T, kind: type[_T]) -> _T:

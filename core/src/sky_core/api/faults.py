@@ -31,6 +31,10 @@ class Invalid(ValueError):  # noqa: N818  it says what the object is, not what w
         self.field = field
         self.fault = fault
 
+    def under(self, place: str) -> "Invalid":
+        """The same, of a field that was named as seen from this place in the object."""
+        return Invalid(f"{place}.{self.field}", self.fault)
+
     def within(self, object_: str) -> Fault:
         """The fault, with the object that it is of."""
         return Fault(object_, presentable(self.field), presentable(self.fault))

@@ -105,9 +105,9 @@ def job_id(namespace: str, job: str) -> JobId:
 
 
 @lru_cache(maxsize=1 << 14)
-def group_id(namespace: str, group: str) -> JobId:
-    """The id of a PodGroup's job: the same text for all of its pods."""
-    return job_id(namespace, group)
+def shared_job_id(namespace: str, job: str) -> JobId:
+    """As `job_id`, of one that many objects name: it is the same text for all of them."""
+    return job_id(namespace, job)
 
 
 def lone(pod: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -30,6 +31,9 @@ HEARTBEAT_EARLY: Final = 90 * SECOND
 
 _PODS_MAX: Final = 110
 _T = TypeVar("_T")
+_ZONE_KEY_AT: Final = field(annotations.RDMA_TOPOLOGY_KEY)
+_ZONE_AT: Final = f"metadata.labels[{annotations.ZONE}]"
+_FABRIC_AT: Final = f"metadata.labels[{annotations.FABRIC}]"
 _LAST_DIGITS: Final = re.compile(r"[0-9]+$", re.ASCII)
 
 
@@ -56,7 +60,7 @@ class _Pools(msgspec.Struct, frozen=True, gc=False, kw_only=True, forbid_unknown
     exclusive: meta.Count = 0
 
 
-def read(key: Key, raw: Mapping[str, Any], settings: Settings) -> NodeReading:
+def read(key: Key, raw: Mapping[str, Any] | core.Node, settings: Settings) -> NodeReading:
     """A node.
 
     Raises:
@@ -135,23 +139,19 @@ def _noted(row: Node, node: core.Node, spot_units: int, settings: Settings, opti
     """The row with what optional notes say."""
     notes, labels = node.metadata.annotations, node.metadata.labels
     index = optional(None, lambda: annotations.index(notes, annotations.NODE_INDEX))
-    zone = optional("", lambda: _plain(field(annotations.RDMA_TOPOLOGY_KEY), notes.get(annotations.RDMA_TOPOLOGY_KEY)))
-    zone = zone or optional("", lambda: _plain(_label(annotations.ZONE), labels.get(annotations.ZONE)))
+    zone = optional("", lambda: _plain(_ZONE_KEY_AT, notes.get(annotations.RDMA_TOPOLOGY_KEY)))
+    zone = zone or optional("", lambda: _plain(_ZONE_AT, labels.get(annotations.ZONE)))
     shared, exclusive = optional((0, spot_units), lambda: _pools(notes, spot_units))
     return replace(
         row,
         index=index if index is not None else _index_in_name(row.name),
         zone=zone or None,
-        fabric=optional("", lambda: _plain(_label(annotations.FABRIC), labels.get(annotations.FABRIC))),
+        fabric=optional("", lambda: _plain(_FABRIC_AT, labels.get(annotations.FABRIC))),
         shared=shared,
         exclusive=exclusive,
         spec=optional("", lambda: _spec_code(labels, settings)),
         mounts=_mounts(node.status.conditions, optional),
     )
-
-
-def _label(key: str) -> str:
-    return f"metadata.labels[{key}]"
 
 
 def _plain(place: str, text: str | None) -> str:
@@ -174,7 +174,7 @@ def _pools(notes: Mapping[str, str], units: int) -> tuple[int, int]:
 
 def _spec_code(labels: Mapping[str, str], settings: Settings) -> str:
     chosen = settings.spec_label(labels)
-    return _plain(_label(chosen), labels[chosen]) if chosen is not None else ""
+    return _plain(f"metadata.labels[{chosen}]", labels[chosen]) if chosen is not None else ""
 
 
 def _index_in_name(name: str) -> int | None:
@@ -185,13 +185,12 @@ def _index_in_name(name: str) -> int | None:
 def _mounts(conditions: tuple[meta.Condition, ...], optional: _Tolerance) -> dict[str, Mount]:
     """What its storage daemon says; a mount point whose time is malformed is not there."""
     mounts = {}
-    for one in sorted(conditions, key=lambda one: one.type):
-        if one.type.startswith(MOUNT):
-            place = f"status.conditions[{one.type}].lastHeartbeatTime"
-            text = one.last_heartbeat_time or one.last_transition_time
-            beat = optional(None, partial(instant_at, place, text))
-            if beat is not None:
-                mounts[one.type.removeprefix(MOUNT)] = Mount(ready=one.status == "True", heartbeat=beat)
+    for one in sorted([one for one in conditions if one.type.startswith(MOUNT)], key=attrgetter("type")):
+        place = f"status.conditions[{one.type}].lastHeartbeatTime"
+        text = one.last_heartbeat_time or one.last_transition_time
+        beat = optional(None, partial(instant_at, place, text))
+        if beat is not None:
+            mounts[one.type.removeprefix(MOUNT)] = Mount(ready=one.status == "True", heartbeat=beat)
     return mounts
 
 

@@ -175,7 +175,7 @@ def _cast(mould: PodReading, key: Key, pod: core.Pod, labels: Labels) -> PodRead
 def job_of(key: Key, group: str | None) -> JobId:
     """The job of a pod of ours."""
     if group:
-        return identity.group_id(key.namespace, group)
+        return identity.shared_job_id(key.namespace, group)
     return identity.job_id(key.namespace, identity.lone(key.name))
 
 

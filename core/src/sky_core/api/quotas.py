@@ -1,6 +1,6 @@
 """Quotas: what they declare, and what their status says of claims and reservations."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from sky_core.api import identity
@@ -27,7 +27,7 @@ from sky_core.model import (
     TaskId,
 )
 from sky_core.quantity import shown
-from sky_core.resources import NOTHING, Resources
+from sky_core.resources import Resources
 from sky_core.selectors import equals
 from sky_core.settings import PREFIX
 
@@ -49,9 +49,7 @@ def read(key: Key, raw: Mapping[str, Any]) -> Quota:
     name = identity.name("metadata.name", meta.name)
     spec = _spec(written.spec, meta.labels)
     claims = _claims(status.tasks)
-    claimed = NOTHING
-    for claim in claims:
-        claimed += claim.resources
+    claimed = Resources.total(claim.resources for claim in claims)
     shadow = resources("status.shadowResource", status.shadow_resource)
     bounded("status.tasks", claimed)
     return Quota(
@@ -65,7 +63,7 @@ def read(key: Key, raw: Mapping[str, Any]) -> Quota:
         shadow=shadow,
         claims=claims,
         claimed=claimed,
-        reservations=tuple(_reservation(i, entry) for i, entry in enumerate(status.reserved_tasks)),
+        reservations=tuple(_reservations(status.reserved_tasks)),
         epoch=status.epoch,
         over_allocated=not _by_the_quota(claimed, spec.named).fits_in(spec.request + shadow),
     )
@@ -119,36 +117,46 @@ def _term(field: str, term: crds.QuotaAffinityTerm | crds.PreferredQuotaTerm) ->
 
 
 def _claims(tasks: tuple[crds.QuotaTask, ...]) -> tuple[Claim, ...]:
-    claims = tuple(_claim(f"status.tasks[{i}]", entry) for i, entry in enumerate(tasks))
+    claims = []
+    for i, entry in enumerate(tasks):
+        try:
+            claims.append(_claim(entry))
+        except Invalid as error:
+            raise error.under(f"status.tasks[{i}]") from None
     if len({claim.task for claim in claims}) < len(claims):
         raise Invalid("status.tasks", "names one uid twice")
-    return claims
+    return tuple(claims)
 
 
-def _claim(field: str, entry: crds.QuotaTask) -> Claim:
-    name = identity.name(f"{field}.name", entry.name)
+def _claim(entry: crds.QuotaTask) -> Claim:
+    name = identity.name("name", entry.name)
     return Claim(
-        task=TaskId(identity.plain(f"{field}.uid", entry.uid, _LONGEST)),
-        namespace=identity.name(f"{field}.namespace", entry.namespace),
+        task=TaskId(identity.plain("uid", entry.uid, _LONGEST)),
+        namespace=identity.shared_name("namespace", entry.namespace),
         name=name,
-        job=identity.job_id(
-            entry.namespace, identity.plain(f"{field}.job", entry.job, _LONGEST) or identity.lone(name)
-        ),
-        place=identity.plain(f"{field}.rank", entry.rank, _LONGEST),
-        resources=resources(f"{field}.resources", entry.resources),
+        job=identity.shared_job_id(entry.namespace, identity.plain("job", entry.job, _LONGEST) or identity.lone(name)),
+        place=identity.plain("rank", entry.rank, _LONGEST),
+        resources=resources("resources", entry.resources),
         reservation=Duration(entry.reservation_seconds * SECOND),
-        reserved_until=instant_at(f"{field}.reservedUntil", entry.reserved_until) if entry.reserved_until else None,
+        reserved_until=instant_at("reservedUntil", entry.reserved_until) if entry.reserved_until else None,
     )
 
 
-def _reservation(i: int, entry: crds.ReservedTask) -> Reservation:
-    field = f"status.reservedTasks[{i}]"
+def _reservations(entries: tuple[crds.ReservedTask, ...]) -> Iterator[Reservation]:
+    for i, entry in enumerate(entries):
+        try:
+            yield _reservation(entry)
+        except Invalid as error:
+            raise error.under(f"status.reservedTasks[{i}]") from None
+
+
+def _reservation(entry: crds.ReservedTask) -> Reservation:
     return Reservation(
-        namespace=identity.name(f"{field}.namespace", entry.namespace),
-        job=identity.job_id(entry.namespace, identity.plain(f"{field}.job", entry.job, _LONGEST)),
-        task=identity.plain(f"{field}.task", entry.task),
-        place=identity.plain(f"{field}.rank", entry.rank, _LONGEST),
-        resources=resources(f"{field}.resources", entry.resources),
-        node=NodeName(entry.node_name and identity.name(f"{field}.nodeName", entry.node_name)),
-        expires=instant_at(f"{field}.expiresAt", entry.expires_at),
+        namespace=identity.name("namespace", entry.namespace),
+        job=identity.job_id(entry.namespace, identity.plain("job", entry.job, _LONGEST)),
+        task=identity.plain("task", entry.task),
+        place=identity.plain("rank", entry.rank, _LONGEST),
+        resources=resources("resources", entry.resources),
+        node=NodeName(entry.node_name and identity.name("nodeName", entry.node_name)),
+        expires=instant_at("expiresAt", entry.expires_at),
     )

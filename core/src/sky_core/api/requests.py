@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from sky_core.api.amounts import bounded, held, resources, total
+from sky_core.api.amounts import bounded, held, resources
 from sky_core.api.wire import core
 from sky_core.resources import NOTHING, Resources
 
@@ -53,7 +53,7 @@ def aggregate(containers: list[Resources], inits: Iterable[tuple[Resources, bool
 
     While an init container runs, the sidecars before it run too; they go on beside the containers.
     """
-    whole = containers[0] if len(containers) == 1 else total(containers)
+    whole = containers[0] if len(containers) == 1 else Resources.total(containers)
     running = peak = NOTHING
     for asked, sidecar in inits:
         if sidecar:

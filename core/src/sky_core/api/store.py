@@ -1,13 +1,14 @@
 """What every object says, by key; which have changed since the last time; what is wrong with them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from sky_core.api import nodes
 from sky_core.api.budgets import Rule
-from sky_core.api.decoding import pod_in
+from sky_core.api.decoding import node_in, pod_in
 from sky_core.api.faults import Fault, Invalid
 from sky_core.api.identity import Key, key_of
 from sky_core.api.jobs import GroupReading
@@ -22,11 +23,13 @@ from sky_core.model import JobQueue, Queue, Quota, QuotaSpec, Shape
 from sky_core.selectors import Labels
 from sky_core.settings import Settings
 
-Said: TypeAlias = Mapping[str, Any] | core.Pod
+Said: TypeAlias = Mapping[str, Any] | core.Pod | core.Node
 """What an object says."""
 
 Dirty: TypeAlias = dict[str, dict[Key, None]]
 """Of each kind the keys whose reading has changed, in the order in which they did."""
+
+_STRAIGHT: Final[Mapping[str, Callable[[bytes], core.Pod | core.Node]]] = {"Pod": pod_in, "Node": node_in}
 
 
 class Store:
@@ -99,19 +102,23 @@ class Store:
         self.put(said)
         return said
 
-    def _put_straight(self, key: Key, raw: bytes) -> core.Pod | None:
-        """Take a pod as the struct that nearly every pod is, with nothing in between; None for any other object."""
-        if key.kind != "Pod":
+    def _put_straight(self, key: Key, raw: bytes) -> core.Pod | core.Node | None:
+        """Take one of the most frequent kinds as the struct that nearly all of them are; None for any other object."""
+        if key.kind not in _STRAIGHT:
             return None
         try:
-            pod = pod_in(raw)
-            found = self._reader.read(key, pod)
+            said = _STRAIGHT[key.kind](raw)
+            found: PodReading | NodeReading
+            if isinstance(said, core.Pod):
+                found = self._reader.read(key, said)
+            else:
+                found = nodes.read(key, said, self._settings)
         except (msgspec.DecodeError, UnicodeError, RecursionError, Invalid):
             return None
-        if (pod.metadata.namespace, pod.metadata.name) != key[1:]:
+        if (said.metadata.namespace, said.metadata.name) != key[1:]:
             return None
-        self._file(key, found, ())
-        return pod
+        self._file(key, found, KINDS[key.kind].remarks(found))
+        return said
 
     def remove(self, key: Key) -> None:
         """An object has gone; nothing happens if it was not there."""
