@@ -1,5 +1,7 @@
 """The books of a node: what each task and each quota is written down as, and the recount that must agree."""
 
+from collections.abc import Iterable
+
 from msgspec.structs import replace
 
 from sky_core.model import Book, NodeName, Pool, Quota, Task
@@ -45,24 +47,29 @@ def wait(book: Book, load: Resources) -> Book:
 
 
 def recount(world: World, node: NodeName, allocatable: Resources) -> Book:
-    """The book of a node, folded anew from the tasks and quotas on it (invariant I5)."""
-    book = Book(allocatable=allocatable)
-    for id_ in world.tasks_on.get(node, ()):
-        task = world.tasks[id_]
-        book = charge(book, task, outside=is_outside(world, task, node))
-    for name in world.quotas_on.get(node, ()):
-        quota = world.quotas[name]
-        book = promise(book, quota.footprint)
-        for claim in quota.claims:
-            task_ = world.tasks.get(claim.task)
-            if task_ is not None and task_.state is TaskState.PIPELINED:
-                book = wait(book, task_.shape.load)
-    return book
+    """The book of a node, counted anew from the tasks and quotas on it (invariant I5)."""
+    tasks = [world.tasks[id_] for id_ in world.tasks_on.get(node, ())]
+    outside = [task for task in tasks if is_outside(world, task, node)]
+    quotas = [world.quotas[name] for name in world.quotas_on.get(node, ())]
+    claimants = [world.tasks.get(claim.task) for quota in quotas for claim in quota.claims]
+    return Book(
+        allocatable=allocatable,
+        used=_load(tasks),
+        outside=_load(outside),
+        releasing=_load(task for task in tasks if task.state is TaskState.RELEASING),
+        releasing_outside=_load(task for task in outside if task.state is TaskState.RELEASING),
+        promised=Resources.total(quota.footprint for quota in quotas),
+        pipelined=_load(task for task in claimants if task is not None and task.state is TaskState.PIPELINED),
+        pods=len(tasks),
+        shared=sum(task.shape.spot_units for task in tasks if task.shape.spot is Pool.SHARED),
+        exclusive=sum(task.shape.spot_units for task in tasks if task.shape.spot is Pool.EXCLUSIVE),
+    )
+
+
+def _load(tasks: Iterable[Task]) -> Resources:
+    return Resources.total(task.shape.load for task in tasks)
 
 
 def quota_recount(quota: Quota) -> Resources:
     """What its claims add up to."""
-    total = NOTHING
-    for claim in quota.claims:
-        total += claim.resources
-    return total
+    return Resources.total(claim.resources for claim in quota.claims)

@@ -47,8 +47,10 @@ async def withhold(is_listed: Callable[[], bool]) -> None:
 
 
 def put_by() -> None:
-    """What is there by now mostly stays for good, and is large to look through: no collection looks at it any more."""
-    gc.collect()
+    """What is there by now stays for good, and is large to look through: no collection looks at it any more.
+
+    Nor does one before this: the little garbage among it is not worth the wait.
+    """
     gc.freeze()
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
 
