@@ -51,6 +51,8 @@ def recount(world: World, node: NodeName, allocatable: Resources) -> Book:
     tasks = [world.tasks[id_] for id_ in world.tasks_on.get(node, ())]
     outside = [task for task in tasks if is_outside(world, task, node)]
     quotas = [world.quotas[name] for name in world.quotas_on.get(node, ())]
+    if not (tasks or quotas):
+        return Book(allocatable=allocatable)
     claimants = [world.tasks.get(claim.task) for quota in quotas for claim in quota.claims]
     return Book(
         allocatable=allocatable,

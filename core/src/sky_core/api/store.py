@@ -26,8 +26,8 @@ from sky_core.settings import Settings
 Said: TypeAlias = Mapping[str, Any] | core.Pod | core.Node
 """What an object says."""
 
-Dirty: TypeAlias = dict[str, dict[Key, None]]
-"""Of each kind the keys whose reading has changed, in the order in which they did."""
+Dirty: TypeAlias = dict[str, dict[Key, Any]]
+"""Of each kind the keys whose reading has changed, in the order in which they did, with what it was before."""
 
 _STRAIGHT: Final[Mapping[str, Callable[[bytes], core.Pod | core.Node]]] = {"Pod": pod_in, "Node": node_in}
 
@@ -145,8 +145,9 @@ class Store:
 
     def _file(self, key: Key, reading: Any, faults: tuple[Fault, ...]) -> None:
         readings = self._readings[key.kind]
-        if readings.get(key) != reading:
-            self._dirty[key.kind][key] = None
+        old = readings.get(key)
+        if old != reading:
+            self._dirty[key.kind].setdefault(key, old)
         if reading is None:
             readings.pop(key, None)
         else:

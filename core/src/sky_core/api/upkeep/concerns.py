@@ -28,7 +28,6 @@ class Concerns:
     def __init__(self, store: Store) -> None:
         """No pod."""
         self._store = store
-        self._known: dict[Key, PodReading] = {}
         self._wishes: dict[JobId, Wish] = {}
         self._by_uid: Index[TaskId, Key] = Index()
         self._by_claim: Index[Key, Key] = Index()
@@ -46,9 +45,9 @@ class Concerns:
 
     def pods(self, dirty: Dirty, tied: Iterable[TaskId]) -> Concerned:
         """The pods that these changes concern; `tied` are those that came to claim a quota, or ceased to."""
-        concerned, lost = dict(dirty["Pod"]), list[TaskId]()
-        for key in dirty["Pod"]:
-            old, new = self._known.get(key), self._store.pods.get(key)
+        concerned, lost = dict.fromkeys(dirty["Pod"]), list[TaskId]()
+        for key, old in dirty["Pod"].items():
+            new = self._store.pods.get(key)
             self._reindex(key, old, new)
             if new is not None and len(namesakes := self._by_uid.of(new.task.id)) > 1:
                 concerned.update(dict.fromkeys(namesakes))
@@ -76,10 +75,6 @@ class Concerns:
             for task in (was, now):
                 if task is not None and task.job is not None:
                     self.restated.add(task.job)
-        if new is None:
-            self._known.pop(key, None)
-        else:
-            self._known[key] = new
 
     def _wishes_anew(self, key: Key, job: JobId) -> bool:
         """Whether a PodGroup asks for something else of its pods than before: its status changes more often."""
@@ -93,7 +88,7 @@ class Concerns:
         return True
 
     def _by_volumes(self, dirty: Dirty) -> dict[Key, None]:
-        changed = dict(dirty["PersistentVolumeClaim"])
+        changed = dict.fromkeys(dirty["PersistentVolumeClaim"])
         if names := {key.name for key in dirty["PersistentVolume"]}:
             changed.update({key: None for key, volume in self._store.claims.items() if volume in names})
         return {pod: None for claim in changed for pod in self._by_claim.of(claim)}

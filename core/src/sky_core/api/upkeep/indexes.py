@@ -44,6 +44,8 @@ class Index(Generic[_K, _M]):
 
     def _add(self, key: _K, member: _M) -> None:
         members = self._members.setdefault(key, member)
+        if members is member:
+            return
         if isinstance(members, set):
             members.add(member)
         elif members != member:

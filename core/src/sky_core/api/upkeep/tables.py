@@ -17,13 +17,14 @@ def settle(table: dict[_K, _R], changes: Mapping[_K, _R | None], order: Callable
     moved: list[tuple[Any, _K, _R]] = []
     for key, row in changes.items():
         old = table.get(key)
-        if row is None:
-            table.pop(key, None)
-        elif old is not None and order(key, old) == order(key, row):
+        place = None if row is None else order(key, row)
+        if row is not None and old is not None and order(key, old) == place:
             table[key] = row
-        else:
-            table.pop(key, None)
-            moved.append((order(key, row), key, row))
+            continue
+        if old is not None:
+            del table[key]
+        if row is not None:
+            moved.append((place, key, row))
     if not moved:
         return
     moved.sort(key=itemgetter(0))
