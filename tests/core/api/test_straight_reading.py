@@ -1,4 +1,4 @@
-"""Pods go from JSON straight into their struct: what is read of them is what would be read of them otherwise."""
+"""Pods and nodes go from JSON straight into their struct: what is read of them is what would be read otherwise."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,8 +12,8 @@ from sky_core.api.identity import Key
 from sky_core.api.intake import Intake
 from sky_core.api.pods import Reader, read
 from sky_core.api.wire import core
-from sky_core.settings import Settings
-from sky_core.testing.objects import GPU, Object, pod
+from sky_core.settings import PREFIX, Settings
+from sky_core.testing.objects import GPU, Object, node, pod
 
 HOSTILE: list[Any] = [None, "", "x", -1, True, [], {}, ["a"], {"a": None}, {"a": 1}, 2**70, 0.5]
 FIELDS = {
@@ -67,16 +67,35 @@ GOOD: dict[str, list[Any]] = {
 }
 
 
+NODE_FIELDS = {
+    "metadata": ("labels", "annotations", "creationTimestamp", "uid", "name"),
+    "spec": ("unschedulable", "taints"),
+    "status": ("capacity", "allocatable", "conditions"),
+}
+GOOD_NODE: dict[str, list[Any]] = {
+    "labels": [{f"{PREFIX}zone": "s1", f"{PREFIX}spec": "a100"}, {f"{PREFIX}zone": "\n"}],
+    "annotations": [{f"{PREFIX}node-index": "7"}, {f"{PREFIX}node-index": "x"}, {f"{PREFIX}spot-pools": "{}"}],
+    "unschedulable": [True],
+    "taints": [[{"key": "a", "effect": "NoSchedule"}]],
+    "allocatable": [{GPU: "8"}, {GPU: "4", "pods": "9"}],
+    "conditions": [[{"type": "Ready", "status": "False"}], [{"type": "infiniai-fs-a", "lastHeartbeatTime": "x"}]],
+}
+
+
 @st.composite
-def pods(draw: st.DrawFn) -> Object:
-    """One of a few pods, some fields of which are given otherwise, or wrongly."""
-    made: Object = msgspec.json.decode(msgspec.json.encode(pod(draw(st.sampled_from(["a-0", "a-1", "b"])), {GPU: "1"})))
-    for part in draw(st.lists(st.sampled_from(sorted(FIELDS)), max_size=3)):
-        field = draw(st.sampled_from(FIELDS[part]))
+def changed(draw: st.DrawFn, base: Object, fields: dict[str, tuple[str, ...]], good: dict[str, list[Any]]) -> Object:
+    """The object, some fields of which are given otherwise, or wrongly."""
+    made: Object = msgspec.json.decode(msgspec.json.encode(base))
+    for part in draw(st.lists(st.sampled_from(sorted(fields)), max_size=3)):
+        field = draw(st.sampled_from(fields[part]))
         wrong = draw(st.integers(0, 4)) == 0
-        value = draw(st.sampled_from(HOSTILE if wrong or field not in GOOD else GOOD[field]))
+        value = draw(st.sampled_from(HOSTILE if wrong or field not in good else good[field]))
         made[part] = {**made.get(part, {}), field: value}
     return made
+
+
+pods = st.sampled_from(["a-0", "a-1", "b"]).flatmap(lambda name: changed(pod(name, {GPU: "1"}), FIELDS, GOOD))
+nodes = st.sampled_from(["n-1", "n-2"]).flatmap(lambda name: changed(node(name, {GPU: "8"}), NODE_FIELDS, GOOD_NODE))
 
 
 PLAIN: Object = pod("a-0", {GPU: "1"})
@@ -125,17 +144,18 @@ def test_pods_of_two_namespaces_have_nothing_in_common() -> None:
 def told(intake: Intake) -> Any:
     """All that is known."""
     world = intake.world()
-    return repr(world.tasks), repr(world.jobs), intake.invalid, intake.warnings  # shapes are equal only to themselves
+    rows = (world.tasks, world.jobs, world.nodes, world.books, world.zones)
+    return repr(rows), intake.invalid, intake.warnings  # shapes are equal only to themselves
 
 
-@given(st.lists(pods(), min_size=1, max_size=8))
-def test_a_pod_is_read_alike_from_json_and_from_a_mapping(objects: list[Object]) -> None:
+@given(st.lists(pods | nodes, min_size=1, max_size=8))
+def test_an_object_is_read_alike_from_json_and_from_a_mapping(objects: list[Object]) -> None:
     straight, roundabout = Intake(Settings()), Intake(Settings())
     for one in objects:
-        name, namespace = one["metadata"].get("name"), one["metadata"].get("namespace")
+        name, namespace = one["metadata"].get("name"), one["metadata"].get("namespace", "")
         if not (isinstance(name, str) and isinstance(namespace, str)):
             continue  # a server has none of these
-        straight.put_json(Key("Pod", namespace, name), msgspec.json.encode(one))
+        straight.put_json(Key(one["kind"], namespace, name), msgspec.json.encode(one))
         roundabout.put(one)
     assert told(straight) == told(roundabout)
 
