@@ -125,7 +125,7 @@ def test_what_was_too_much_before_is_not_our_doing() -> None:
     task = rows.task("w-0", quota="q-0")
     world = rows.world(rows.node("n1", 2), rows.quota("q-0", 8, node="n1"), task)
     row = world.quotas[QuotaName("q-0")]
-    assert faults(world, write(row.without_claim(task.id), "n1")) == []
+    assert faults(world, write(row.without_claims((task.id,)), "n1")) == []
     assert faults(world, write(row, None)) == []
 
 

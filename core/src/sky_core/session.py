@@ -1,5 +1,6 @@
 """What a cycle has open: the world within one Statement, the function points, and where each job stands."""
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import TracebackType
@@ -224,7 +225,7 @@ class Session:
         if task.quota is None:
             return
         self.holdings.add(job, task.shape.request.times(-1))
-        self.shelves.put_back(task.quota)
+        self.shelves.put_back((task.quota,))
         kept, quota = self._taken_up.get(task.id), self.world.quotas[task.quota]
         if kept is not None and quota.node is None:
             trial.set_reservations(quota.name, (*quota.reservations, kept))
@@ -248,10 +249,25 @@ class Session:
     def give_back_tasks(self, job: Job, tasks: Sequence[Task]) -> None:
         """End the claims of these tasks of the job."""
         with self.trial() as trial:
-            for task in tasks:
-                self.give_back(trial, job, task)
+            if all(map(self._claims_simply, tasks)):
+                self._give_back_run(trial, job, tasks)
+            else:
+                for task in tasks:
+                    self.give_back(trial, job, task)
             trial.commit()
         self.gave_back = self.gave_back or bool(tasks)
+
+    def _claims_simply(self, task: Task) -> bool:
+        """Whether a claim's end concerns nothing but its quota."""
+        if task.state is not TaskState.ALLOCATED_TO_QUOTA or task.quota is None:
+            return False
+        return self.world.quotas[task.quota].node is None and self._taken_up.get(task.id) is None
+
+    def _give_back_run(self, trial: Statement, job: Job, tasks: Sequence[Task]) -> None:
+        trial.give_back_run(tasks)
+        for shape, count in Counter([task.shape for task in tasks]).items():
+            self.holdings.add(job, shape.request.times(-count))
+        self.shelves.put_back(list(dict.fromkeys([task.quota for task in tasks if task.quota is not None])))
 
     def idle_quotas(self) -> list[Quota]:
         """The quotas with a node that nobody claims, by name; of some that somebody claims now, too."""

@@ -4,7 +4,7 @@ Free quotas of one shape answer alike, so a task asks each shelf once, not each 
 through the world's undo log, so a trial that is undone puts back what it took.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import takewhile
 from typing import Any, Protocol, TypeVar
 
@@ -43,8 +43,8 @@ class Shelving(Protocol):
     def same(self, what: str, shelf: Shelf, shape: Shape, ask: Callable[[], Answer]) -> Answer:
         """What `ask` says about a free quota of the shelf and a task of this shape."""
 
-    def put_back(self, quota: QuotaName) -> None:
-        """A claim was given back: the quota is offered again."""
+    def put_back(self, quotas: Sequence[QuotaName]) -> None:
+        """Claims were given back: the quotas are offered again."""
 
 
 class Shelves:
@@ -106,13 +106,16 @@ class Shelves:
         answer: Answer = self._same[about]
         return answer
 
-    def put_back(self, quota: QuotaName) -> None:
-        """A claim was given back: the quota is offered again."""
-        shelf = self._register.shelf(quota)
-        row = self._world.quotas[quota]
-        if shelf is None:
-            self._freed[quota] = row
-            return
-        at = shelf.place(row.order)
-        if at < self._cursor.get(shelf.number, 0):
-            self._world.put(self._cursor, shelf.number, at)
+    def put_back(self, quotas: Sequence[QuotaName]) -> None:
+        """Claims were given back: the quotas are offered again."""
+        first: dict[Shelf, Quota] = {}
+        for name in quotas:
+            shelf, row = self._register.shelf(name), self._world.quotas[name]
+            if shelf is None:
+                self._freed[name] = row
+            elif shelf not in first or row.order < first[shelf].order:
+                first[shelf] = row
+        for shelf, row in first.items():
+            at = shelf.place(row.order)
+            if at < self._cursor.get(shelf.number, 0):
+                self._world.put(self._cursor, shelf.number, at)

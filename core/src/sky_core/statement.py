@@ -76,13 +76,20 @@ class Statement:
             return
         quota = self._world.quotas[task.quota]
         claim = next(claim for claim in quota.claims if claim.task == task.id)
-        quota = quota.without_claim(task.id)
+        quota = quota.without_claims((task.id,))
         if claim.reserved_until is not None and quota.node is not None:
             quota = quota.with_reservations((*quota.reservations, reserve(claim, quota.node, claim.reserved_until)))
         if task.state is TaskState.PIPELINED and quota.node is not None:
             self._wait(quota.node, task, back=True)
         self._set_quota(quota.name, quota)
         self._set_task(task.moved(Move.GIVE_BACK))
+
+    def give_back_run(self, tasks: Sequence[Task]) -> None:
+        """End claims on quotas that are on no node."""
+        world, gone = self._world, {task.id for task in tasks}
+        claimed = [world.quotas[name] for name in dict.fromkeys([task.quota for task in tasks]) if name is not None]
+        world.put_all(world.quotas, {quota.name: quota.without_claims(gone) for quota in claimed})
+        world.put_all(world.tasks, {task.id: task.moved(Move.GIVE_BACK) for task in tasks})
 
     def bind_quota(self, quota: QuotaName, node: NodeName) -> None:
         """Promise a node's room to a quota (hop 2)."""

@@ -1,6 +1,6 @@
 """Quotas: containers of resources, with who holds and who is promised what of them."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Final
 
 import msgspec
@@ -133,11 +133,13 @@ class Quota(msgspec.Struct, frozen=True, gc=False, kw_only=True):
             claimed += claim.resources
         return msgspec.structs.replace(self, claims=(*self.claims, *claims), claimed=claimed)
 
-    def without_claim(self, task: TaskId) -> "Quota":
-        """Without this task's claim."""
-        gone = next(claim for claim in self.claims if claim.task == task)
-        rest = tuple(claim for claim in self.claims if claim is not gone)
-        return msgspec.structs.replace(self, claims=rest, claimed=self.claimed - gone.resources)
+    def without_claims(self, tasks: Container[TaskId]) -> "Quota":
+        """Without the claims of these tasks."""
+        rest, claimed = tuple([claim for claim in self.claims if claim.task not in tasks]), self.claimed
+        for claim in self.claims:
+            if claim.task in tasks:
+                claimed -= claim.resources
+        return msgspec.structs.replace(self, claims=rest, claimed=claimed)
 
     def with_reservations(self, reservations: tuple[Reservation, ...]) -> "Quota":
         """With these reservations in the place of its own."""

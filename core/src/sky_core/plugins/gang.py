@@ -8,7 +8,6 @@ from sky_core.model import Job, JobId, Task
 from sky_core.plugin import Context, Functions, Plugin
 from sky_core.reasons import Code, Reason
 from sky_core.states import TaskState
-from sky_core.topology import home
 
 
 def open_session(context: Context, _: None) -> Functions:
@@ -100,9 +99,10 @@ class _Gangs:
         return [task for task in tasks if task.state in OPEN or task.placed]
 
     def _has_seat(self, task: Task) -> bool:
+        if task.ready:
+            return True
         quota = self._world.quotas.get(task.quota) if task.quota is not None else None
-        pending = quota is not None and quota.spec.static_node is not None
-        return task.ready or pending or (quota is not None and home(self._world, task) is not None)
+        return quota is not None and (quota.node or quota.spec.static_node or task.node) is not None
 
 
 PLUGIN = Plugin(name="gang", open=open_session)

@@ -199,7 +199,7 @@ class NaiveShelves:
         """Asked each time."""
         return ask()
 
-    def put_back(self, quota: QuotaName) -> None:
+    def put_back(self, quotas: Sequence[QuotaName]) -> None:
         """Seen when next looked for."""
 
     def _usable(self, queue: QueueName) -> list[Quota]:
