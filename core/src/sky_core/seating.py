@@ -1,6 +1,7 @@
 """Which quota of a communication group sits on which node, once its zones are chosen (behaviour.md 7.2)."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 import msgspec
 
@@ -49,6 +50,11 @@ class Group:
         if len(kinds) == 1:
             return slots(kinds[0], nodes)
         return [min(each) for each in zip(*(slots(kind, nodes) for kind in kinds), strict=True)]
+
+    def totals(self, places: Sequence[Sequence[NodeName]]) -> list[int]:
+        """How many each of these places takes on all of its nodes."""
+        slots = iter(self.slots([node for place in places for node in place]))
+        return [sum(islice(slots, len(place))) for place in places]
 
     def may_fit(self, area: Area) -> bool:
         """False where the area has too few slots, wherever each goes."""

@@ -166,7 +166,7 @@ def _together(job: Job, group: Group, spec: str, zones: Sequence[Zone]) -> list[
         ordered = _apart(group, ordered)
     alone = [name for name in world.specs[spec] if nodes[name].zone is None]
     places = [zone.nodes for zone in ordered] + [(name,) for name in alone]
-    chosen = fewest([sum(group.slots(place)) for place in places], len(group.parcels), last=len(alone))
+    chosen = fewest(group.totals(places), len(group.parcels), last=len(alone))
     if chosen is None:
         return None
     by_index = sorted(chosen, key=lambda part: nodes[places[part[0]][0]].order)
