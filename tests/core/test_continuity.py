@@ -4,7 +4,7 @@ from sky_core.api.configuration import API_VERSION, KIND, read_configuration
 from sky_core.cycle import REGISTRY, schedule
 from sky_core.memory import Memory
 from sky_core.model import Instant
-from sky_core.testing.naive import Naive, NaiveShelves
+from sky_core.testing.naive import schedule_naively
 from sky_core.testing.objects import GPU, HCA, group, node, pod, queue, quota, world_of
 
 
@@ -23,6 +23,6 @@ def test_a_score_that_looks_at_neighbours_is_read_anew_after_each_placement() ->
     ]
 
     fast, _ = schedule(world_of(objects), Memory(), policy, Instant(0))
-    naive, _ = schedule(world_of(objects), Memory(), policy, Instant(0), survey=Naive, shelves=NaiveShelves)
+    naive, _ = schedule_naively(world_of(objects), Memory(), policy, Instant(0))
 
     assert fast.decisions == naive.decisions != ()

@@ -1,6 +1,6 @@
 """One cycle: from what is believed, to what is to be done, and why the rest waits."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import msgspec
@@ -9,10 +9,11 @@ from sky_core.actions import ACTIONS, Action
 from sky_core.api.configuration import Registry
 from sky_core.decisions import Decision
 from sky_core.memory import Memory
-from sky_core.model import Instant, JobId
+from sky_core.model import Instant, Job, JobId
+from sky_core.peers import Told
 from sky_core.plugins import DEFAULT, PLUGINS
 from sky_core.policy import Enabled, Policy, compile_policy
-from sky_core.reasons import Code, Rung, Verdict
+from sky_core.reasons import Code, Reason, Rung, Verdict
 from sky_core.register import Register
 from sky_core.remembering import remember, robbed
 from sky_core.rescheduling import Proposal
@@ -22,6 +23,7 @@ from sky_core.shelves import Shelves, Shelving
 from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.survey import Classes
+from sky_core.turns import turns as take_turns
 from sky_core.world import World
 
 DONE: Final = Verdict(Rung.DONE)
@@ -52,6 +54,7 @@ def schedule(
     *,
     survey: MakeSurvey = Classes,
     shelves: Callable[[World, Instant], Shelving] = Shelves,
+    turns: Callable[[Session], Iterator[Job]] = take_turns,
     actions: Mapping[str, Action] = ACTIONS,
 ) -> tuple[Outcome, Memory]:
     """Decide one cycle. A pure function: the same inputs give the same outcome, byte for byte.
@@ -65,13 +68,14 @@ def schedule(
         now: Nanoseconds since 1970; durations and expiries are counted from it.
         survey: How nodes are asked; the test kit passes the naive way.
         shelves: How quotas are found; likewise.
+        turns: How jobs have their turn; likewise.
         actions: What the names in the configuration stand for; who measures them passes them wrapped.
     """
     world.shorten()
     register = Register.of(world, now)
     with Statement(world, now) as cycle:
         register.settle(cycle, now)
-        session = Session(world, memory, policy, now, survey, shelves, cycle.certificates)
+        session = Session(world, memory, policy, now, survey, shelves, turns, cycle.certificates)
         for action in policy.settings.actions:
             actions[action](session)
         outcome = Outcome(
@@ -100,9 +104,23 @@ def _verdicts(session: Session) -> dict[JobId, Verdict]:
     for job, standing in session.standings.items():
         if job in verdicts:
             verdicts[job] = _verdict(session, job, standing)
+    for told in session.told:
+        reasons = session.standing(told.by).not_let_in
+        verdicts.update(_by_name(session, told, reasons) if reasons else dict.fromkeys(told.ids, verdicts[told.by]))
     for job in world.unanswered:
         verdicts.pop(job, None)
     return verdicts
+
+
+def _by_name(session: Session, told: Told, reasons: tuple[Reason, ...]) -> Iterator[tuple[JobId, Verdict]]:
+    """Of each its own verdict: made once, while it is told for the same reasons."""
+    known, ids = told.crowd.not_let_in(reasons), told.ids
+    for id_ in ids:
+        if id_ not in known:
+            standing = Standing()
+            standing.turn_back(session.world.jobs[id_].name, reasons)
+            known[id_] = _verdict(session, id_, standing)
+    return zip(ids, map(known.__getitem__, ids), strict=True)
 
 
 def _verdict(session: Session, job: JobId, standing: Standing) -> Verdict:

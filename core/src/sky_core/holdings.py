@@ -1,8 +1,10 @@
 """What each job and each queue holds in the course of a cycle."""
 
-from collections.abc import Set
+from collections.abc import Collection, Mapping, Set
 
+from sky_core.memory import Attempt
 from sky_core.model import Job, JobId, QueueName
+from sky_core.peers import Peers
 from sky_core.resources import NOTHING, Resources
 from sky_core.roll import Roll
 from sky_core.world import World
@@ -20,6 +22,10 @@ class Holdings:
     def restless(self) -> Set[JobId]:
         """See `Roll`."""
         return self._roll.restless
+
+    def waiting(self, attempts: Mapping[JobId, Attempt]) -> tuple[Set[JobId], Collection[Peers]]:
+        """See `Roll`."""
+        return self._roll.waiting(attempts)
 
     def of_queue(self, queue: QueueName) -> Resources:
         """What a queue's capability caps."""

@@ -31,6 +31,11 @@ class Lanes:
         """The JobQueue that a job is in: of several, that of the highest priority, then the first name."""
         return self._of.get(job.id)
 
+    def speaks_for(self, job: Job) -> str:
+        """Who is told the same at the door: its JobQueue; under StrictFIFO, where the older goes first, it alone."""
+        lane = self.of(job)
+        return "" if lane is None else job.id if lane.strict else lane.name
+
     def inside(self, job: Job) -> bool:
         """Whether a job was let in and has got hold of something: a member is on a node, or claims a quota."""
         tasks = (self._world.tasks[id_] for id_ in job.tasks)

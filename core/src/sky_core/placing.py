@@ -30,10 +30,12 @@ _GATES: Final = frozenset({"gang", "topology"})
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """Why a job is not placed: what is known already, or the quota that found no node in its area.
 
-    To be explained, at the price of asking every node, before its trial is undone. `placed` tasks had been.
+    To be explained, at the price of asking every node, before its trial is undone. `placed` tasks had been. `zones`:
+    what is known is what zones say to a group of which nobody has a place.
     """
 
     findings: Findings = ()
+    zones: bool = False
     parcel: Parcel | None = None
     area: Area = ANYWHERE
     placed: int = 0
@@ -94,7 +96,7 @@ def place_zone(
         return place_quotas(session, trial, job, group)
     if layout.refusal:
         session.standing(job.id).waits_for_zone = layout.waits
-        return Refusal(findings=layout.refusal)
+        return Refusal(findings=layout.refusal, zones=not homes(session.world, job, zoned=True))
     if not layout.seats:
         return _lacking(session, trial, job, group)
     session.standing(job.id).layout = layout
@@ -162,6 +164,13 @@ def explain(session: Session, refusal: Refusal) -> Findings:
     found = refusals(session, refusal.parcel, refusal.area, placed=refusal.placed)
     codes = {finding.code for finding in refusal.findings}
     return (*(finding for finding in found if finding.code not in codes), *refusal.findings)
+
+
+def speaks_to_all(session: Session, refusal: Refusal) -> bool:
+    """Whether zones or nodes refuse, and say nothing but what they would to all jobs that are alike."""
+    if refusal.parcel is None or refusal.findings:
+        return refusal.zones
+    return not session.points["qn.prePredicate"](refusal.parcel)
 
 
 def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -> Findings:

@@ -215,7 +215,8 @@ class TN(msgspec.Struct, frozen=True, kw_only=True):
 class Functions(msgspec.Struct, frozen=True, kw_only=True):
     """What a plugin registers; what it leaves out it has no say in.
 
-    `job_key` is the quick form of `job_order`: the job with the lesser key goes first.
+    `job_key` is the quick form of `job_order`: the job with the lesser key goes first. `likens`: on what else of a
+    waiting job the answers about it hang than on what jobs that are alike have in common (`sky_core.peers`).
     """
 
     tq: TQ = TQ()
@@ -223,6 +224,7 @@ class Functions(msgspec.Struct, frozen=True, kw_only=True):
     tn: TN = TN()
     job_order: Callable[[Job, Job], int] | None = None
     job_key: Callable[[Job], int] | None = None
+    likens: Callable[[Job], Hashable] | None = None
     queue_order: Callable[[Queue, Queue], int] | None = None
     task_order: Callable[[Task, Task], int] | None = None
     job_valid: Callable[[Job], Reason | None] | None = None
@@ -279,7 +281,7 @@ def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable
 
 
 _BUNDLES: Final = ("tq", "qn", "tn")
-_QUICK: Final = frozenset({"sieve", "slots", "orders", "batch_orders", "order_spans", "job_key"})
+_QUICK: Final = frozenset({"sieve", "slots", "orders", "batch_orders", "order_spans", "job_key", "likens"})
 
 
 def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., Any]]]:

@@ -1,6 +1,6 @@
 """A configuration, compiled: which plugins are enabled with which arguments, and how their answers combine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property, cmp_to_key
 from typing import Any, Final, Self
 
@@ -161,6 +161,11 @@ class Points:
         if combination.operators <= {"first"} and len(quick) == len(keys):
             return lambda job: [key(job) for key in quick]
         return cmp_to_key(self["jobOrder"])
+
+    @cached_property
+    def likens(self) -> tuple[Callable[[Job], Hashable], ...]:
+        """See `Functions.likens`."""
+        return tuple(functions.likens for functions in self._functions.values() if functions.likens is not None)
 
     def _quick(self, point: str, field: str) -> Callable[..., Any] | None:
         combination = self.policy.combinations[point]

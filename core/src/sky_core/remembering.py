@@ -21,28 +21,34 @@ _FOR_CLAIMS: Final = frozenset({Code.INSUFFICIENT_QUOTA, Code.QUEUE_CAPABILITY_E
 
 def remember(session: Session, decisions: Sequence[Decision]) -> Memory:
     """The attempts of jobs that wait: those of this cycle, and those that are still backing off, or were left aside."""
-    kept: dict[JobId, Attempt] = {}
-    for id_ in dict.fromkeys((*session.memory.attempts, *session.standings)):
-        job = session.world.jobs.get(id_)
-        if job is None:
-            continue
-        standing = session.standings.get(id_)
-        last = session.memory.attempts.get(id_)
-        if last is not None and id_ in session.world.unanswered:
-            kept[id_] = last
-        if standing is None:
-            continue
-        if standing.findings:
-            backs_off = last is not None and standing.verdict().codes() == (Code.BACKING_OFF,)
-            kept[id_] = last if last is not None and backs_off else _attempt(session, job, last)
-        elif last is not None and Code.BIND_REFUSED in last.verdict.codes() and _is_binding(session.world, job):
-            kept[id_] = last  # whose wait is doubled if this is refused too
+    attempts, kept = session.memory.attempts, dict[JobId, Attempt]()
+    for id_ in dict.fromkeys((*session.standings, *sorted(session.world.unanswered))):
+        if (attempt := _kept(session, id_, attempts.get(id_))) is not None:
+            kept[id_] = attempt
+    for told in session.told:
+        new = kept[told.by]
+        if new is attempts.get(told.by):
+            kept.update({id_: attempts[id_] for id_ in told.ids})
+        else:
+            kept.update(dict.fromkeys(told.ids, new))
     tasks, before = session.world.tasks, session.memory.binds
     binds = {id_: count for id_, count in before.items() if id_ in tasks and _is_tried_again(tasks[id_], count)}
     for decision in decisions:
         if isinstance(decision, BindTask):
             binds[decision.task] = before.get(decision.task, 0) + 1
     return Memory(attempts=kept, binds=binds)
+
+
+def _kept(session: Session, id_: JobId, last: Attempt | None) -> Attempt | None:
+    job, standing = session.world.jobs.get(id_), session.standings.get(id_)
+    if job is None:
+        return None
+    if standing is not None and standing.findings:
+        backs_off = last is not None and standing.verdict().codes() == (Code.BACKING_OFF,)
+        return last if backs_off else _attempt(session, job, last)
+    refused = standing is not None and last is not None and Code.BIND_REFUSED in last.verdict.codes()
+    sent = refused and _is_binding(session.world, job)  # if this is refused too, its wait is doubled
+    return last if sent or id_ in session.world.unanswered else None
 
 
 def _is_binding(world: World, job: Job) -> bool:

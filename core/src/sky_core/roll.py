@@ -1,8 +1,12 @@
 """Jobs by what a cycle looks for, kept over cycles and renewed for those of which there is news."""
 
+from collections.abc import Collection, Hashable, Mapping, Set
+
 from sky_core import reservations
 from sky_core.members import OPEN
+from sky_core.memory import Attempt
 from sky_core.model import Job, JobId, QueueName
+from sky_core.peers import Order, Peers, likeness
 from sky_core.resources import NOTHING, Resources
 from sky_core.world import World
 
@@ -10,7 +14,8 @@ from sky_core.world import World
 class Roll:
     """Who has something to do, and what each job and each queue holds: claims, and requests of spot tasks on nodes.
 
-    `restless` jobs have a member to place, or cannot even be asked.
+    `restless` jobs have a member to place, or cannot even be asked. Of those that have been tried before it is known
+    who is alike.
     """
 
     def __init__(self, world: World) -> None:
@@ -18,6 +23,10 @@ class Roll:
         self._world = world
         self._queues: dict[JobId, QueueName] = {}
         self.restless: set[JobId] = set()
+        self._loners: set[JobId] = set()
+        self._known: set[JobId] = set()
+        self._peers: dict[Hashable, Peers] = {}
+        self._places: dict[JobId, tuple[Hashable, Order]] = {}
         self.by_job: dict[JobId, Resources] = {}
         self.by_queue: dict[QueueName, Resources] = {}
         for job in world.jobs.values():
@@ -37,9 +46,21 @@ class Roll:
         world.news.jobs.clear()
         return kept
 
+    def waiting(self, attempts: Mapping[JobId, Attempt]) -> tuple[Set[JobId], Collection[Peers]]:
+        """The restless, each once: those that are alike to nobody, as far as is known, and all others."""
+        for id_ in (attempts.keys() & self._loners) - self._known:
+            self._known.add(id_)
+            job = self._world.jobs[id_]
+            if (kind := likeness(self._world, job)) is not None:
+                self._loners.discard(id_)
+                self._places[id_] = kind, (job.created, id_)
+                self._peers.setdefault(kind, Peers()).add((job.created, id_))
+        return self._loners, self._peers.values()
+
     def _enter(self, job: Job) -> None:
         if _restless(self._world, job):
             self.restless.add(job.id)
+            self._loners.add(job.id)
         held = NOTHING
         for id_ in job.tasks:
             task = self._world.tasks[id_]
@@ -51,7 +72,13 @@ class Roll:
             self.by_queue[job.queue] = self.by_queue.get(job.queue, NOTHING) + held
 
     def _leave(self, job: JobId) -> None:
-        self.restless.discard(job)
+        for each in (self.restless, self._loners, self._known):
+            each.discard(job)
+        kind, order = self._places.pop(job, (None, None))
+        if order is not None:
+            self._peers[kind].drop(order)
+            if not self._peers[kind]:
+                del self._peers[kind]
         queue = self._queues.pop(job, None)
         if queue is not None:
             self.by_queue[queue] -= self.by_job.pop(job)

@@ -28,6 +28,7 @@ from sky_core.model import (
 )
 from sky_core.pairs import Pairs
 from sky_core.parcels import Parcels
+from sky_core.peers import Told
 from sky_core.plugin import Context, Parcel
 from sky_core.policy import Points, Policy
 from sky_core.reasons import Code, Finding, Rung
@@ -40,7 +41,6 @@ from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
 from sky_core.survey import Survey
 from sky_core.topology import zone_ranks
-from sky_core.turns import turns
 from sky_core.victims import Victims
 from sky_core.waiting import cut_short
 from sky_core.world import World
@@ -60,6 +60,7 @@ class Session:
         now: Instant,
         make_survey: MakeSurvey,
         make_shelves: Callable[[World, Instant], Shelving],
+        make_turns: Callable[["Session"], Iterator[Job]],
         certificates: dict[TaskId, Certificate],
     ) -> None:
         """Open every plugin on the world as it stands. `certificates` belong to the cycle's own statement."""
@@ -75,6 +76,7 @@ class Session:
         self.tried: list[Job] = []
         self.passed: list[Job] = []
         self._aside = [world.jobs[id_] for id_ in sorted(world.unanswered) if id_ in world.jobs]
+        self.told: list[Told] = []
         self.hastened: set[JobId] = set()
         self.defects: list[str] = []
         self.standings: dict[JobId, Standing] = {}
@@ -83,10 +85,10 @@ class Session:
         self.parcels = Parcels(world)
         self.spot_specs: dict[Shape, QuotaSpec] = {}
         self._make_shelves = make_shelves
+        self._make_turns = make_turns
         self._shelves: Shelving | None = None
         self._register = Register.of(world, now)
         self._kept = tuple(sorted(self._register.reserved))
-        self._kept_jobs: frozenset[JobId] | None = None
         self._taken_up: dict[TaskId, Reservation | None] = {}
         self.holdings = Holdings(world)
         self.points = Points(policy)
@@ -137,12 +139,15 @@ class Session:
         """The quotas that hold reservations, by name."""
         return [self.world.quotas[name] for name in self._kept]
 
+    @cached_property
+    def kept_jobs(self) -> frozenset[JobId]:
+        """The jobs for which places are kept, as the world stood when first asked."""
+        kept = (reservation for quota in self.kept for reservation in quota.reservations)
+        return frozenset(reservation.job for reservation in kept if reservation.expires > self.now)
+
     def has_begun(self, job: Job) -> bool:
         """Whether a member is placed, or a place is kept for one: such a job is never locked out of its queue."""
-        if self._kept_jobs is None:
-            kept = (reservation for quota in self.kept for reservation in quota.reservations)
-            self._kept_jobs = frozenset(reservation.job for reservation in kept if reservation.expires > self.now)
-        return job.id in self._kept_jobs or started(self.world, job)
+        return job.id in self.kept_jobs or started(self.world, job)
 
     def trial(self) -> Statement:
         """A trial within the cycle's own."""
@@ -195,9 +200,8 @@ class Session:
         return (job for job in self.passed if self.standing(job.id).going)
 
     def turns(self) -> Iterator[Job]:
-        """Every job with something to do, in queue and job order."""
-        jobs = [self.world.jobs[id_] for id_ in self.holdings.restless]
-        return turns(self.world, jobs, self.points.job_key, self.points["queueOrder"]) if jobs else iter(())
+        """Every job with something to do, in queue and job order; those in `told` are passed over."""
+        return self._make_turns(self)
 
     def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
         """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""

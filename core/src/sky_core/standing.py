@@ -3,7 +3,8 @@
 from sky_core.memory import QuotaShape
 from sky_core.model import Instant, TaskId
 from sky_core.plugin import Area
-from sky_core.reasons import Finding, Rung, Verdict
+from sky_core.reasons import Code, Finding, Reason, Rung, Verdict
+from sky_core.tally import Tally
 from sky_core.topology import Layout
 
 
@@ -14,14 +15,17 @@ class Standing:
     that the zone algorithm gave its quotas. `refused`: quota shapes that found no node. `waits_for_zone`: its patience
     for a single zone has not ended. `short_of_room`: nothing but room on its nodes kept it from being bound;
     `waits_for_room`: that room is being made by the eviction of `victims`, and waited for at most to `room_until`.
-    `turned_away`: its members that a node refused for something else.
+    `turned_away`: its members that a node refused for something else. `not_let_in`: why it does not even take part.
+    `alike`: who is alike is told the same while nothing changes, but for names in `not_let_in`.
     """
 
     __slots__ = (
+        "alike",
         "area",
         "findings",
         "going",
         "layout",
+        "not_let_in",
         "refused",
         "room_until",
         "rung",
@@ -46,11 +50,21 @@ class Standing:
         self.room_until: Instant | None = None
         self.victims: frozenset[TaskId] = frozenset()
         self.turned_away: tuple[TaskId, ...] = ()
+        self.not_let_in: tuple[Reason, ...] = ()
+        self.alike = False
 
     def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:
         """The job, or an extra of it, got no further than this rung."""
         self.rung = rung
         self.findings = findings
+
+    def turn_back(self, name: str, reasons: tuple[Reason, ...]) -> None:
+        """The job of that name does not take part."""
+        tally = Tally()
+        tally.add(name, reasons)
+        self.refuse(Rung.ENQUEUE, tally.findings())
+        self.not_let_in = reasons
+        self.alike = all(reason.code is Code.BACKING_OFF for reason in reasons)
 
     def verdict(self) -> Verdict:
         """What to report."""

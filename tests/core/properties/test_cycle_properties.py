@@ -9,7 +9,7 @@ from sky_core.cycle import default_policy, schedule
 from sky_core.memory import Memory
 from sky_core.policy import Policy
 from sky_core.testing.likeness import likeness
-from sky_core.testing.naive import Naive, NaiveShelves
+from sky_core.testing.naive import schedule_naively
 from sky_core.testing.objects import Object, world_of
 from sky_core.testing.stories import configured
 from sky_core.testing.strategies import START, scenes
@@ -26,7 +26,7 @@ POLICIES = [
 @given(scenes(), st.sampled_from(POLICIES))
 def test_what_is_kept_and_counted_decides_as_asking_everybody_each_time(objects: list[Object], policy: Policy) -> None:
     world = world_of(objects)
-    plain = schedule(world, Memory(), policy, NOW, survey=Naive, shelves=NaiveShelves)
+    plain = schedule_naively(world, Memory(), policy, NOW)
     assert schedule(world, Memory(), policy, NOW) == plain
 
 

@@ -15,7 +15,7 @@ from sky_core.model import SECOND, Instant
 from sky_core.settings import Settings
 from sky_core.simulation.cluster import Cluster
 from sky_core.testing.lending import lending
-from sky_core.testing.naive import Naive, NaiveShelves
+from sky_core.testing.naive import schedule_naively
 from sky_core.testing.objects import CREATED, Object, queue, world_of
 from sky_core.testing.stories import DEFAULT
 
@@ -25,7 +25,7 @@ NOW = instant(CREATED)
 @given(lending())
 def test_owners_and_borrowers_are_decided_on_as_by_asking_everybody(objects: list[Object]) -> None:
     world = world_of([queue("default"), *objects])
-    plain = schedule(world, Memory(), DEFAULT, NOW, survey=Naive, shelves=NaiveShelves)
+    plain = schedule_naively(world, Memory(), DEFAULT, NOW)
     told = schedule(world, Memory(), DEFAULT, NOW)
     target(len(told[0].decisions))
     assert told == plain

@@ -15,7 +15,7 @@ from sky_core.simulation.run import run
 from sky_core.simulation.scheduler import Scheduler
 from sky_core.simulation.timeline import Apply, Delete, Event, FailNextBind, Finish, events
 from sky_core.testing.likeness import likeness
-from sky_core.testing.naive import Naive, NaiveShelves
+from sky_core.testing.naive import schedule_naively
 from sky_core.testing.objects import Object, world_of
 from sky_core.testing.strategies import START, scenes, timelines
 
@@ -82,5 +82,5 @@ def test_every_cycle_decides_and_remembers_as_if_everybody_was_asked_each_time(
     story: tuple[list[Object], tuple[Event, ...]],
 ) -> None:
     for cluster, memory in cycles(story):
-        plain = schedule(cluster.world, memory, POLICY, cluster.now, survey=Naive, shelves=NaiveShelves)
+        plain = schedule_naively(cluster.world, memory, POLICY, cluster.now)
         assert schedule(cluster.world, memory, POLICY, cluster.now) == plain

@@ -21,6 +21,7 @@ from sky_core.survey import ANYWHERE, Classes, Survey
 from sky_core.testing.naive import Naive
 from sky_core.testing.objects import Object, world_of
 from sky_core.testing.strategies import START, scenes
+from sky_core.turns import turns
 from sky_core.world import World
 
 NOW = instant(START)
@@ -54,7 +55,7 @@ class Trial:
     def __init__(self, world: World, draw: st.DataObject, statement: Statement) -> None:
         survey = partial(Classes, few=draw.draw(st.sampled_from([0, FEW, 1_000])))
         policy = draw.draw(st.sampled_from([POLICY, POLICY, ASKING]))
-        self.session = Session(world, Memory(), policy, NOW, survey, Shelves, statement.certificates)
+        self.session = Session(world, Memory(), policy, NOW, survey, Shelves, turns, statement.certificates)
         self.world = world
         self.draw = draw
         self.statement = statement

@@ -11,12 +11,12 @@ from sky_core.claiming import Claimer, Terms
 from sky_core.members import OPEN, least_request, started
 from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
-from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals, surely_places
+from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals, speaks_to_all, surely_places
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
 from sky_core.session import Session
 from sky_core.states import TaskState
-from sky_core.tally import EXAMPLES, Tally
+from sky_core.tally import EXAMPLES
 
 
 def allocate_job(session: Session) -> None:
@@ -30,9 +30,7 @@ def allocate_job(session: Session) -> None:
             if _bind_refused(session, job):
                 continue
             if refused := admission(session, job):
-                tally = Tally()
-                tally.add(job.name, refused)
-                session.standing(job.id).refuse(Rung.ENQUEUE, tally.findings())
+                session.standing(job.id).turn_back(job.name, refused)
                 continue
             session.admit(job)
             _claim_needed(session, job)
@@ -107,20 +105,26 @@ def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, *, 
         without = list(claimer.claim_all(tasks))
         if without:
             standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
-        elif session.points["quotaReady"](job):
-            refused = _refused_ahead(session, job) if tried or claimer.beyond_slots else ()
-            if not refused:
-                trial.commit()
-                return
-            standing.refuse(Rung.ALLOCATE_ZONE if job.topology.on else Rung.ALLOCATE_QUOTA, refused)
+        elif session.points["quotaReady"](job) and not _refuses_ahead(
+            session, job, asked=tried or claimer.beyond_slots
+        ):
+            trial.commit()
+            return
     standing.going = False
 
 
-def _refused_ahead(session: Session, job: Job) -> tuple[Finding, ...]:
-    """What hop 2 would say against the claims of the job; nothing where it would place them."""
+def _refuses_ahead(session: Session, job: Job, *, asked: bool) -> bool:
+    """Whether hop 2 would refuse the claims of the job, where that is to be asked; then the job is told so."""
+    if not asked:
+        return False
     with session.trial() as ahead:
         refusal = place_needed(session, ahead, job)
-        return explain(session, refusal) if refusal is not None else ()
+        if refusal is None:
+            return False
+        standing = session.standing(job.id)
+        standing.refuse(Rung.ALLOCATE_ZONE if job.topology.on else Rung.ALLOCATE_QUOTA, explain(session, refusal))
+        standing.alike = speaks_to_all(session, refusal)
+    return True
 
 
 def _claim_extras(session: Session, job: Job) -> None:

@@ -54,8 +54,10 @@ def reclaim(session: Session) -> None:
 
 
 def _starves(session: Session, job: Job) -> bool:
+    if not (session.standing(job.id).short_of_room and job.preempts):
+        return False
     starving: bool = session.points["jobStarving"](job)
-    return session.standing(job.id).short_of_room and job.preempts and starving
+    return starving
 
 
 def _wait_on(session: Session, job: Job) -> None:

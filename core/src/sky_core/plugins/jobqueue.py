@@ -77,7 +77,8 @@ def open_session(context: Context, _: None) -> Functions:
         lane = lanes.of(job)
         return -lane.priority if lane is not None else 0
 
-    return Functions(job_enqueueable=job_enqueueable, job_order=job_order, job_key=job_key)
+    likens = lanes.speaks_for if world.job_queues else None
+    return Functions(job_enqueueable=job_enqueueable, job_order=job_order, job_key=job_key, likens=likens)
 
 
 PLUGIN = Plugin(name="jobqueue", open=open_session, reconcile=job_queue_statuses)

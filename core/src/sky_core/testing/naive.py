@@ -1,20 +1,24 @@
 """The plain way to do what the core does cleverly: what its caches and its arithmetic must agree with.
 
-`schedule(world, memory, policy, now, survey=Naive, shelves=NaiveShelves)` asks every plugin for every pair each time,
-looks through all quotas for each task, and counts slots by putting copies of a parcel onto a node until it refuses one.
+It asks every plugin for every pair each time, looks through all quotas for each task, gives every job its turn, and
+counts slots by putting copies of a parcel onto a node until it refuses one.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, cmp_to_key
 from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
 
 from sky_core.columns import Numbers
+from sky_core.cycle import Outcome, schedule
+from sky_core.memory import Memory
 from sky_core.model import (
     Claim,
     Instant,
+    Job,
     JobId,
     Node,
     NodeName,
@@ -27,15 +31,21 @@ from sky_core.model import (
     Zone,
 )
 from sky_core.plugin import Area, Field, Parcel
-from sky_core.policy import Points
+from sky_core.policy import Points, Policy
 from sky_core.reasons import Finding, Reason
 from sky_core.register import Shelf
 from sky_core.resources import Resources
+from sky_core.session import Session
 from sky_core.shelves import Answer
 from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.topology import zone_of, zone_ranks
 from sky_core.world import World
+
+
+def schedule_naively(world: World, memory: Memory, policy: Policy, now: Instant) -> tuple[Outcome, Memory]:
+    """A cycle in which every plugin is asked for every pair, and every job, each time."""
+    return schedule(world, memory, policy, now, survey=Naive, shelves=NaiveShelves, turns=naive_turns)
 
 
 class Naive:
@@ -151,6 +161,28 @@ class Naive:
         else:
             world.put(world.quotas, copy.quota.name, copy.quota)
             trial.bind_quota(copy.quota.name, node)
+
+
+def naive_turns(session: Session) -> Iterator[Job]:
+    """Each job has its own, whoever is alike; all are compared with each other by jobOrder alone."""
+    world, order = session.world, cmp_to_key(session.points["jobOrder"])
+    queue_order = cmp_to_key(session.points["queueOrder"])
+    waiting: dict[QueueName, list[Job]] = defaultdict(list)
+    for id_ in session.holdings.restless:
+        waiting[world.jobs[id_].queue].append(world.jobs[id_])
+    for name in sorted(waiting.keys() - world.queues.keys()):
+        yield from sorted(waiting.pop(name), key=lambda job: job.id)
+    for jobs in waiting.values():
+        jobs.sort(key=lambda job: (order(job), job.created, job.id), reverse=True)
+
+    def standing(name: QueueName) -> tuple[Any, ...]:
+        return (queue_order(world.queues[name]), world.queues[name].created, name)
+
+    while waiting:
+        queue = min(waiting, key=standing)
+        yield waiting[queue].pop()
+        if not waiting[queue]:
+            del waiting[queue]
 
 
 class NaiveShelves:

@@ -16,7 +16,7 @@ from sky_core.plugins import topology
 from sky_core.policy import Enabled, Policy, compile_policy
 from sky_core.session import Session
 from sky_core.settings import Settings
-from sky_core.testing.naive import Naive, NaiveShelves
+from sky_core.testing.naive import schedule_naively
 from sky_core.world import World
 from sky_shell.resources import QUOTAS
 from sky_shell.writes import bind, put_status
@@ -107,7 +107,7 @@ def decided(world: World) -> Outcome:
 
 def decided_naively(world: World) -> Outcome:
     """What the naive pipeline decides, which asks every plugin about every quota and node."""
-    return schedule(world, Memory(), SPREAD, NOW, survey=Naive, shelves=NaiveShelves)[0]
+    return schedule_naively(world, Memory(), SPREAD, NOW)[0]
 
 
 def _packing() -> Policy:
