@@ -13,7 +13,10 @@ Question = Callable[[Session, Job], tuple[Reason, ...]]
 
 def admission(session: Session, job: Job) -> tuple[Reason, ...]:
     """Why the job is not let in (behaviour.md 5.1): the first question that it fails. Empty: it takes part."""
-    return next((refused for question in _QUESTIONS if (refused := question(session, job))), ())
+    for question in _QUESTIONS:
+        if refused := question(session, job):
+            return refused
+    return ()
 
 
 def over_capability(session: Session, queue: Queue, more: Resources) -> Reason | None:

@@ -1,7 +1,6 @@
 """Hop 1: which of the quotas that it may use a task claims (behaviour.md 5.1)."""
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from operator import itemgetter
 
 import msgspec
@@ -81,6 +80,7 @@ class Claimer:
         self._least = least_request(session.world, job)
         attempt = session.memory.attempts.get(job.id)
         self._refused = attempt.refused if attempt is not None else frozenset()
+        self._kept = _kept_for(session, job)
 
     def claim(self, task: Task) -> bool:
         """Claim the best quota of the first tier that has one; False where there is none."""
@@ -147,12 +147,7 @@ class Claimer:
             if task.shape is not shape or task.required_quota is not None:
                 break
             count += 1
-        if (
-            count == 1
-            or not self._session.shelves.runs
-            or self._returns
-            or self._session.points.names("tq.prePredicate")
-        ):
+        if count == 1 or not self._session.shelves.runs or self._kept or self._session.points.names("tq.prePredicate"):
             return tasks[:1]
         if self._terms.capped and self._over_capability(shape.request.times(count)) is not None:
             return tasks[:1]
@@ -226,18 +221,11 @@ class Claimer:
         quota = self._session.world.quotas.get(task.required_quota) if task.required_quota is not None else None
         return quota.name if quota is not None and self._usable(task, quota) else None
 
-    @cached_property
-    def _returns(self) -> bool:
-        """Whether a place may be kept for a task of the job, under its own name or that of a predecessor."""
-        job, tasks = self._job, self._session.world.tasks
-        inherited = {tasks[id_].inherits for id_ in job.tasks}
-        return any(kept.job == job.id or kept.task in inherited for q in self._session.kept for kept in q.reservations)
-
     def _reserved(self, task: Task) -> QuotaName | None:
-        if not self._returns:
+        if not self._kept:
             return None
         session = self._session
-        mine = [q for q in session.kept if reservations.returner(session.world, task, q, session.now) is not None]
+        mine = [q for q in self._kept if reservations.returner(session.world, task, q, session.now) is not None]
         usable = [quota for quota in mine if self._usable(task, quota)]
         if usable:
             return min((self._key(task, quota), quota.name) for quota in usable)[1]
@@ -332,3 +320,11 @@ class Claimer:
         claimed = any(claim.job == self._job.id for claim in quota.claims)
         left = self._session.share(quota.capacity - quota.claimed - task.shape.request)
         return (-score, quota.spec.static_node is None, not claimed, left, quota.order)
+
+
+def _kept_for(session: Session, job: Job) -> list[Quota]:
+    """The quotas where a place may be kept for a task of the job, under its own name or that of a predecessor."""
+    if not (quotas := session.kept):
+        return []
+    inherited = {session.world.tasks[id_].inherits for id_ in job.tasks}
+    return [q for q in quotas if any(kept.job == job.id or kept.task in inherited for kept in q.reservations)]

@@ -199,6 +199,10 @@ class Session:
         """The jobs that passed admission and have not been refused since, in the order in which they passed."""
         return (job for job in self.passed if self.standing(job.id).going)
 
+    def going_with_extras(self) -> list[Job]:
+        """Of these, now, those that may have tasks beyond what must start together."""
+        return [job for job in self.going() if len(job.tasks) > job.min_member]
+
     def turns(self) -> Iterator[Job]:
         """Every job with something to do, in queue and job order; those in `told` are passed over."""
         return self._make_turns(self)

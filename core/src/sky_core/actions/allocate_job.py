@@ -8,7 +8,7 @@ from sky_core import reservations
 from sky_core.admission import admission
 from sky_core.areas import Apart, candidates, card_area, homes_in, rank_bounds
 from sky_core.claiming import Claimer, Terms
-from sky_core.members import OPEN, least_request, started
+from sky_core.members import OPEN, by_rank, least_request, started
 from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
 from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals, speaks_to_all, surely_places
@@ -34,7 +34,7 @@ def allocate_job(session: Session) -> None:
                 continue
             session.admit(job)
             _claim_needed(session, job)
-    for job in list(session.going()):
+    for job in session.going_with_extras():
         with session.attempt(job, Rung.ALLOCATE_JOB):
             _claim_extras(session, job)
 
@@ -42,7 +42,7 @@ def allocate_job(session: Session) -> None:
 def _bind_refused(session: Session, job: Job) -> bool:
     """After three refused Bindings in a row a claim goes back, and the job backs off, started or not."""
     binds = session.memory.binds
-    refused = [session.world.tasks[id_] for id_ in job.tasks if binds.get(id_, 0) >= REFUSALS]
+    refused = [session.world.tasks[id_] for id_ in job.tasks if binds.get(id_, 0) >= REFUSALS] if binds else []
     refused = [task for task in refused if task.state in OPEN]
     if not refused:
         return False
@@ -170,13 +170,15 @@ def _any_returns(session: Session, tasks: Sequence[Task]) -> bool:
 
 def _claimless(tasks: Sequence[Task]) -> list[Task]:
     """Tasks that still need a claim, in rank order; spot tasks take none, and gated ones wait."""
-    pending = (task for task in tasks if task.state is TaskState.PENDING and not task.gated)
-    return sorted((task for task in pending if task.shape.spot is None), key=lambda task: task.rank)
+    pending = [task for task in tasks if task.state is TaskState.PENDING and not task.gated]
+    return sorted([task for task in pending if task.shape.spot is None], key=by_rank)
 
 
 def _homes(session: Session, job: Job) -> tuple[QuotaName, ...]:
     """The quotas with an existing node that the job's queue may use."""
     world = session.world
     names = session.shelves.homes(job.queue, least_request(world, job))
+    if not names:
+        return ()
     quotas = (world.quotas[name] for name in names)
     return tuple(quota.name for quota in quotas if (quota.node or quota.spec.static_node) in world.nodes)

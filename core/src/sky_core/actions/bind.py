@@ -37,7 +37,7 @@ def bind(session: Session) -> None:
     for job in sorted(session.going(), key=lambda job: not session.has_waited(job)):
         with session.attempt(job, Rung.BIND):
             _bind_needed(session, job)
-    for job in list(session.going()):
+    for job in session.going_with_extras():
         with session.attempt(job, Rung.BIND):
             _bind_extras(session, job)
 

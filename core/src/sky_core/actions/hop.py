@@ -16,8 +16,9 @@ def settle_hop(session: Session, jobs: Sequence[Job], rung: Rung) -> None:
     for job in jobs:
         with session.attempt(job, rung):
             _place_needed(session, job, rung)
-    for job in jobs:
-        if session.standing(job.id).going:
+    mine = {job.id for job in jobs}
+    for job in session.going_with_extras():
+        if job.id in mine:
             with session.attempt(job, rung):
                 _place_extras(session, job, rung)
 
