@@ -181,7 +181,7 @@ class Statement:
         Net: what was done and undone is no decision.
         """
         world = self._world
-        quotas, before = world.before((world.quotas, world.tasks), self._begin)
+        quotas, before = world.before(world.quotas, self._begin), world.before(world.tasks, self._begin)
         writes = [_write(old, new) for name, old in quotas.items() if _differs(old, new := world.quotas[name])]
         moved = [world.tasks[id_] for id_, old in before.items() if world.tasks[id_].state is not old.state]
         evictions = [

@@ -3,7 +3,7 @@
 The world is long-lived. Between cycles the intake changes it; within a cycle Statements do, and take everything back.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator
 from typing import Any, Final
 
 from sky_core.model import (
@@ -31,6 +31,8 @@ LONGEST: Final = 1_000_000
 """How many changes the log holds before it begins anew."""
 
 _ABSENT: Final = object()
+_SEVERAL: Final = object()
+"""In the place of a key: the entry holds several rows."""
 
 
 class News:
@@ -90,9 +92,9 @@ class World:
         table[key] = row
 
     def put_all(self, table: dict[Any, Any], rows: dict[Any, Any]) -> None:
-        """Write several rows."""
+        """Write several rows, remembering those that they replace together."""
         get = table.get
-        self._log += [(table, key, get(key, _ABSENT)) for key in rows]
+        self._log.append((table, _SEVERAL, {key: get(key, _ABSENT) for key in rows}))
         table.update(rows)
 
     def touch(self, node: NodeName) -> None:
@@ -126,29 +128,42 @@ class World:
 
     def rollback(self, mark: int) -> None:
         """Take back every write since the mark."""
-        books, quotas, touch = self.books, self.quotas, self.changed.append
         undone = self._log[mark:]
         del self._log[mark:]
         undone.reverse()
         for table, key, old in undone:
-            if old is _ABSENT:
+            if key is _SEVERAL:
+                self._restore(table, old)
+            elif old is _ABSENT:
                 del table[key]
-                continue
-            table[key] = old
-            if table is books:
-                touch(key)
-            elif table is quotas and old.node is not None:
-                touch(old.node)  # a claim on a bound quota need not have moved the book
+            else:
+                table[key] = old
+                if table is self.books:
+                    self.changed.append(key)
+                elif table is self.quotas and old.node is not None:
+                    self.changed.append(old.node)  # a claim on a bound quota need not have moved the book
+
+    def _restore(self, table: dict[Any, Any], rows: dict[Any, Any]) -> None:
+        table.update(rows)
+        for key in [key for key, row in rows.items() if row is _ABSENT]:
+            del table[key]
+        if table is self.books:
+            self.changed += rows
+        elif table is self.quotas:
+            self.changed += [row.node for row in rows.values() if row is not _ABSENT and row.node is not None]
 
     def written(self, table: dict[Any, Any]) -> set[Any]:
         """The keys of one table that an open trial has written."""
-        return {key for written, key, _ in self._log if written is table}
+        return {key for rows in self._replaced(table, 0) for key in rows}
 
-    def before(self, tables: Sequence[dict[Any, Any]], mark: int) -> list[dict[Any, Any]]:
-        """Of each table the rows that were written since the mark, as they stood at it (absent ones left out)."""
-        found = {id(table): dict[Any, Any]() for table in tables}
+    def before(self, table: dict[Any, Any], mark: int) -> dict[Any, Any]:
+        """The rows of a table that were written since the mark, as they stood at it (absent ones left out)."""
+        found: dict[Any, Any] = {}
+        for rows in self._replaced(table, mark):
+            found.update({key: old for key, old in rows.items() if key not in found})
+        return {key: old for key, old in found.items() if old is not _ABSENT}
+
+    def _replaced(self, table: dict[Any, Any], mark: int) -> Iterator[dict[Any, Any]]:
         for written, key, old in self._log[mark:]:
-            first = found.get(id(written))
-            if first is not None and key not in first:
-                first[key] = old
-        return [{key: old for key, old in first.items() if old is not _ABSENT} for first in found.values()]
+            if written is table:
+                yield old if key is _SEVERAL else {key: old}

@@ -3,6 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 
 from sky_core.decisions import WriteQuota
 from sky_core.model import SECOND
@@ -53,11 +54,12 @@ def discard(objects: Objects) -> Samples:
             watch = Stopwatch()
             with uncollected(), Statement(made, NOW) as trial:
                 point = trial.savepoint()
-                for write in writes:
-                    for claim in write.claims:
-                        trial.claim(made.tasks[claim.task], write.quota, claim)
-                    if write.node is not None:
-                        trial.bind_quota(write.quota, write.node)
+                claims = [claim for write in writes for claim in write.claims]
+                trial.claim_run([made.tasks[c.task] for c in claims], claims, [write.quota for write in writes], 1)
+                for node, alike in groupby(writes, key=lambda write: write.node):
+                    names = [write.quota for write in alike]
+                    if node is not None:
+                        trial.bind_quotas({node: names}, made.quotas[names[0]].footprint)
                 with watch.running():
                     trial.rollback(point)
             yield Sample(watch.total)
