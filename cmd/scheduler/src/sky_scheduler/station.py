@@ -96,12 +96,16 @@ class Station:
         await self.do(self.desk.catch_up, self.watching.mirror.take())
 
     async def listed(self, stop: trio.Event) -> bool:
-        """Wait until all that is there is known and taken up; False if the process stops before."""
+        """Wait until all that is there is known and taken up; False if the process stops before.
+
+        What is known is taken up while the rest is still being listed: a server takes its time over that.
+        """
         while not self.watching.mirror.complete.is_set():
             with trio.move_on_after(LISTED_EVERY):
                 await stop.wait()
             if stop.is_set():
                 return False
+            await self.catch_up()
         await self.catch_up()
         garbage.put_by()
         return True
