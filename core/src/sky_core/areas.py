@@ -181,7 +181,7 @@ def _fixed(session: Session, job: Job, tasks: Sequence[Task]) -> list[NodeName]:
 def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, probes: Sequence["_Probe"]) -> list[Zone]:
     """Zones that may hold the tasks: most on static-bound, then on bound quotas, then by `ZoneOrder`."""
     world = session.world
-    order = ZoneOrder(world, job, homes(world, job, zoned=True), session.zone_ranks)
+    order = ZoneOrder(world, job, homes(world, job, zoned=True), session.survey.zone_ranks)
     static, bound = _room_by(session, tasks, terms.homes, zone_of)
     at_home = order.siblings if job.topology.required else {}
     fabrics = {world.zones[zone].fabric for zone in order.siblings}
@@ -192,7 +192,7 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, prob
     may_hold = range(len(zones)) if bound else np.flatnonzero(free >= needed).tolist()
     inside = [at for at in may_hold if zones[at].id.spec == terms.area.spec]
     if not (bound or order.siblings or order.kin):
-        ranks = session.zone_ranks
+        ranks = session.survey.zone_ranks
         return [zones[at] for at in sorted(inside, key=lambda at: (slots[at], ranks[zones[at].id]))]
     keyed = []
     for zone, id_, room in [(zones[at], zones[at].id, bound[zones[at].id] + slots[at]) for at in inside]:

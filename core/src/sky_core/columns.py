@@ -68,7 +68,7 @@ class Columns:
     """The nodes in index order, and what each has left for promises and for pods (`Pairs.room`).
 
     `zone_at` is the number of each node's zone in `zones`; of a node without one, how many zones there are. `zone_rank`
-    is the place of each zone by `zone_ranks`.
+    is the place of each zone by `ranks`, which are `topology.zone_ranks`.
     `moved` logs the positions of nodes whose row has changed, rather than their book. `shunned`: how many nodes have
     taints that are held against them in scores; `lent`: the positions of those with spot pods.
     """
@@ -87,8 +87,8 @@ class Columns:
         zoneless = len(self.zones)
         found = (numbers[zone] if (zone := zone_of(node)) is not None else zoneless for node in self.nodes)
         self.zone_at = np.fromiter(found, np.intp, len(self.nodes))
-        ranks = zone_ranks(world)
-        self.zone_rank = np.array([ranks[zone] for zone in self.zones], dtype=np.int64)
+        self.ranks = zone_ranks(world)
+        self.zone_rank = np.array([self.ranks[zone] for zone in self.zones], dtype=np.int64)
         self._zones_in: dict[Area, Positions] = {}
         self._areas: dict[Area, Positions | slice] = {Area(): EVERYWHERE}
         self.moved: list[int] = []

@@ -1,8 +1,7 @@
 """Jobs that are alike: what one of them is told is told to all, while nothing changes."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Hashable, Mapping, Sequence
 
 import msgspec
 
@@ -50,11 +49,12 @@ class Crowd:
     `not_let_in` are the verdicts of those that were told, by name, for which reasons they take no part.
     """
 
-    __slots__ = ("_not_let_in", "_reasons", "attempts", "orders")
+    __slots__ = ("_not_let_in", "_reasons", "attempts", "ids", "orders")
 
-    def __init__(self, orders: Sequence[Order], attempts: Sequence[Attempt | None]) -> None:
+    def __init__(self, orders: Sequence[Order], ids: Sequence[JobId], attempts: Sequence[Attempt | None]) -> None:
         """Nothing has been told to them yet."""
         self.orders = orders
+        self.ids = ids
         self.attempts = attempts
         self._reasons: tuple[Reason, ...] = ()
         self._not_let_in: dict[JobId, Verdict] = {}
@@ -65,10 +65,17 @@ class Crowd:
             self._reasons, self._not_let_in = reasons, {}
         return self._not_let_in
 
-    def parts(self, key: Callable[[JobId], Hashable]) -> list["Crowd"]:
+    def parts(self, keys: Sequence[Hashable]) -> list["Crowd"]:
         """Those that have the same key, each."""
-        keys = [key(id_) for _, id_ in self.orders]
-        return _crowds(self.orders, self.attempts, keys) if len(set(keys)) > 1 else [self]
+        places: dict[Hashable, list[int]] = {}
+        for at, key in enumerate(keys):
+            places.setdefault(key, []).append(at)
+        if len(places) < 2:
+            return [self]
+        return [
+            Crowd([self.orders[at] for at in each], [self.ids[at] for at in each], [self.attempts[at] for at in each])
+            for each in places.values()
+        ]
 
 
 class Told(msgspec.Struct, frozen=True, gc=False):
@@ -80,9 +87,9 @@ class Told(msgspec.Struct, frozen=True, gc=False):
     by: JobId
 
     @property
-    def ids(self) -> list[JobId]:
+    def ids(self) -> Sequence[JobId]:
         """Who they are."""
-        return [id_ for _, id_ in self.crowd.orders[self.begin : self.end]]
+        return self.crowd.ids[self.begin : self.end]
 
     @property
     def attempts(self) -> Sequence[Attempt | None]:
@@ -93,46 +100,42 @@ class Told(msgspec.Struct, frozen=True, gc=False):
 class Peers:
     """Jobs that are alike, kept in order."""
 
-    __slots__ = ("_attempts", "_crowds", "_orders")
+    __slots__ = ("_attempts", "_crowds", "_ids", "_orders")
 
     def __init__(self) -> None:
         """Nobody."""
         self._orders: list[Order] = []
+        self._ids: list[JobId] = []
         self._attempts: list[Attempt | None] = []
-        self._crowds: list[Crowd] | None = None
+        self._crowds: list[Crowd] = []
 
     def __len__(self) -> int:
         """How many."""
-        return len(self._orders)
+        return len(self._ids)
 
     def add(self, order: Order) -> None:
         """One more."""
-        self._orders.insert(bisect_left(self._orders, order), order)
-        self._crowds = None
+        at = bisect_left(self._orders, order)
+        self._orders.insert(at, order)
+        self._ids.insert(at, order[1])
+        self._attempts = []
 
     def drop(self, order: Order) -> None:
         """One less."""
-        del self._orders[bisect_left(self._orders, order)]
-        self._crowds = None
+        at = bisect_left(self._orders, order)
+        del self._orders[at], self._ids[at]
+        self._attempts = []
 
     def crowds(self, attempts: Mapping[JobId, Attempt]) -> list[Crowd]:
         """All of them, by what their last attempts say."""
-        found = list(map(attempts.get, map(itemgetter(1), self._orders)))
-        if self._crowds is None or found != self._attempts:
-            distinct = dict(zip(map(id, found), found, strict=True))
-            said = {number: _said(attempt) for number, attempt in distinct.items()}
-            keys = [said[number] for number in map(id, found)] if len(said) > 1 else [None] * len(found)
-            self._attempts, self._crowds = found, _crowds(tuple(self._orders), found, keys)
+        found = list(map(attempts.get, self._ids))
+        if found != self._attempts:
+            everybody = Crowd(self._orders, self._ids, found)
+            self._attempts, self._crowds = found, [everybody]
+            if len(set(map(id, found))) > 1:
+                said = {number: _said(attempt) for number, attempt in {id(one): one for one in found}.items()}
+                self._crowds = everybody.parts([said[id(one)] for one in found])
         return self._crowds
-
-
-def _crowds(orders: Sequence[Order], attempts: Sequence[Attempt | None], keys: Sequence[Hashable]) -> list[Crowd]:
-    if len(set(keys)) == 1:
-        return [Crowd(orders, attempts)]
-    places: dict[Hashable, list[int]] = {}
-    for at, key in enumerate(keys):
-        places.setdefault(key, []).append(at)
-    return [Crowd([orders[at] for at in each], [attempts[at] for at in each]) for each in places.values()]
 
 
 def _said(attempt: Attempt | None) -> Hashable:

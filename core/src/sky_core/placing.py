@@ -189,9 +189,10 @@ def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -
 def _told(session: Session, parcel: Parcel, area: Area) -> Findings:
     survey, nodes = session.survey, session.world.nodes
     names, said = survey.nodes(ANYWHERE), survey.answers(parcel)
-    if area != ANYWHERE:
+    takers = [at for reasons, places in said if not reasons for at in places]
+    if takers and area != ANYWHERE:
         inside, elsewhere = set(survey.nodes(area)), defaultdict[str, list[int]](list)
-        for at in [at for reasons, places in said if not reasons for at in places]:
+        for at in takers:
             if names[at] not in inside:
                 elsewhere[nodes[names[at]].spec].append(at)
         for spec, places in elsewhere.items():

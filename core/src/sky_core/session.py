@@ -24,7 +24,6 @@ from sky_core.model import (
     Shape,
     Task,
     TaskId,
-    ZoneId,
 )
 from sky_core.pairs import Pairs
 from sky_core.parcels import Parcels
@@ -40,7 +39,6 @@ from sky_core.standing import Standing
 from sky_core.statement import Statement
 from sky_core.states import IllegalMove, TaskState
 from sky_core.survey import Survey
-from sky_core.topology import zone_ranks
 from sky_core.victims import Victims
 from sky_core.waiting import cut_short
 from sky_core.world import World
@@ -107,7 +105,7 @@ class Session:
             slots_on=self.survey.slots_on,
             total=self.survey.total,
             tightest=self.survey.tightest,
-            zone_ranks=lambda: self.zone_ranks,
+            zone_ranks=lambda: self.survey.zone_ranks,
             refusals=self.survey.refusals,
             depends=self.survey.depends,
             walk=self.walk,
@@ -121,11 +119,6 @@ class Session:
             queue_share=self.holdings.queue_share,
         )
         self.points.open(self.context)
-
-    @cached_property
-    def zone_ranks(self) -> dict[ZoneId, int]:
-        """See `topology.zone_ranks`."""
-        return zone_ranks(self.world)
 
     @property
     def shelves(self) -> Shelving:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 import numpy as np
 
 from sky_core.columns import Columns, Numbers
-from sky_core.model import Node, NodeName, Task, Zone
+from sky_core.model import Node, NodeName, Task, Zone, ZoneId
 from sky_core.pairs import Pairs
 from sky_core.parcels import one_of_each
 from sky_core.plugin import Area, Field, Parcel
@@ -50,6 +50,10 @@ class Survey(Protocol):
 
     def by_zone(self, parcel: Parcel) -> Numbers:
         """The slots of each zone, in the order of `World.zones`."""
+
+    @property
+    def zone_ranks(self) -> Mapping[ZoneId, int]:
+        """See `topology.zone_ranks`."""
 
     def tightest(self, parcel: Parcel, area: Area, count: int) -> Zone | None:
         """Of the area's zones with slots for so many, that with fewest; of equal ones the first by `zone_ranks`."""
@@ -167,10 +171,10 @@ class Classes:
         for at in np.flatnonzero((view.slots == 0) & (view.answers == UNASKED)).tolist():
             self._refusals(view, parcel, at)
         numbers = np.where(view.slots > 0, UNASKED, view.answers)
-        return [
-            (view.said[number] if number != UNASKED else (), np.flatnonzero(numbers == number).tolist())
-            for number in sorted(set(numbers.tolist()))
-        ]
+        order = np.argsort(numbers, kind="stable")
+        alike = np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1)
+        found = [(int(numbers[places[0]]), places.tolist()) for places in alike if len(places)]
+        return [(view.said[number] if number != UNASKED else (), places) for number, places in found]
 
     def total(self, parcel: Parcel, area: Area) -> int:
         """Summed once per area, then kept in step with the nodes that change."""
@@ -185,6 +189,11 @@ class Classes:
         """Summed once, then kept in step likewise."""
         view = self._view(parcel)
         return self._renewal.by_zone(view) if view is not None else self._pairs.by_zone(parcel)
+
+    @property
+    def zone_ranks(self) -> Mapping[ZoneId, int]:
+        """Counted when nodes come, go or move."""
+        return self._columns.ranks
 
     def tightest(self, parcel: Parcel, area: Area, count: int) -> Zone | None:
         """By one number for each zone, the least of which is the best."""

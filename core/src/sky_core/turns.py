@@ -68,14 +68,14 @@ def _apart(session: Session) -> tuple[list[JobId], list[Crowd]]:
     loners, peers = session.holdings.waiting(attempts)
     crowds = [crowd for each in peers for crowd in each.crowds(attempts)]
     if session.world.anti_affine:  # by their labels others may keep one of them away
-        return [*loners, *(id_ for crowd in crowds for _, id_ in crowd.orders)], []
+        return [*loners, *(id_ for crowd in crowds for id_ in crowd.ids)], []
     alone, jobs = _alone(session), session.world.jobs
     if likens or any(id_ not in loners for id_ in alone):
 
         def key(id_: JobId) -> Hashable:
             return id_ if id_ in alone else tuple([like(jobs[id_]) for like in likens])
 
-        crowds = [part for crowd in crowds for part in crowd.parts(key)]
+        crowds = [part for crowd in crowds for part in crowd.parts(list(map(key, crowd.ids)))]
     return list(loners), crowds
 
 
@@ -129,7 +129,7 @@ class _Line:
 
     def everybody(self) -> list[JobId]:
         """Whoever is in it, before anybody has had a turn."""
-        return [id_ for _, (_, id_) in self.loners] + [id_ for *_, walk in self._awake for _, id_ in walk.crowd.orders]
+        return [id_ for _, (_, id_) in self.loners] + [id_ for *_, walk in self._awake for id_ in walk.crowd.ids]
 
     def is_over(self) -> bool:
         return not (self.loners or self._awake)

@@ -47,6 +47,8 @@ class Victims:
 
     def frees(self, node: NodeName) -> Resources:
         """What evictions may free on a node: of pods that share a budget the largest go."""
+        if not self._lends(node):
+            return NOTHING
         known = self._about(node)
         if known.frees is None:
             together = self._together(self.evictable(node), lambda task: task.shape.spot_units)
@@ -72,11 +74,15 @@ class Victims:
     def spot(self, node: NodeName) -> list[Task]:
         """Our spot pods on a node that are not on their way out."""
         world = self._world
-        if not (world.books[node].exclusive or world.books[node].shared):
+        if not self._lends(node):
             return []
         tasks = (world.tasks[id_] for id_ in world.tasks_on.get(node, ()))
         alive = (TaskState.BOUND, TaskState.RUNNING)
         return [t for t in tasks if t.shape.spot is not None and t.job is not None and t.state in alive]
+
+    def _lends(self, node: NodeName) -> bool:
+        book = self._world.books[node]
+        return bool(book.exclusive or book.shared)
 
     def choose(self, node: NodeName, short: Resources, among: Container[TaskId] | None = None) -> Choice | None:
         """The cheapest evictions (`among` these alone) that free what is short on a node; None where nothing helps.

@@ -29,6 +29,7 @@ from sky_core.model import (
     Task,
     TaskId,
     Zone,
+    ZoneId,
 )
 from sky_core.plugin import Area, Field, Parcel
 from sky_core.policy import Points, Policy
@@ -126,9 +127,14 @@ class Naive:
         """Zone by zone."""
         return np.array([self.total(parcel, Area(zone.spec, zone)) for zone in self._world.zones], dtype=np.int64)
 
+    @property
+    def zone_ranks(self) -> dict[ZoneId, int]:
+        """Counted each time."""
+        return zone_ranks(self._world)
+
     def tightest(self, parcel: Parcel, area: Area, count: int) -> Zone | None:
         """All zones side by side."""
-        ranks, zones = zone_ranks(self._world), self._world.zones.values()
+        ranks, zones = self.zone_ranks, self._world.zones.values()
         inside = [z for z in zones if area.spec in (None, z.id.spec) and area.zone in (None, z.id)]
         keyed = [(self.total(parcel, Area(z.id.spec, z.id)), ranks[z.id], z) for z in inside]
         return min(((slots, rank, z) for slots, rank, z in keyed if slots >= count), default=(0, 0, None))[2]
