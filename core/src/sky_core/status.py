@@ -160,12 +160,12 @@ def _jobs_by(world: World, group: Mapping[JobId, Name]) -> dict[Name, list[Job]]
 
 def _allocated(world: World, jobs: Iterable[Job]) -> Resources:
     """What the tasks of these jobs claim, and what their spot tasks take."""
-    total = NOTHING
-    for job in jobs:
-        for task in _tasks(world, job):
-            if task.unfinished and (task.quota is not None or (task.shape.spot is not None and task.node is not None)):
-                total += task.shape.request
-    return total
+    return Resources.total(
+        task.shape.request
+        for job in jobs
+        for task in _tasks(world, job)
+        if task.unfinished and (task.quota is not None or (task.shape.spot is not None and task.node is not None))
+    )
 
 
 def _job_counts(world: World, jobs: Iterable[Job]) -> Counts:
