@@ -138,6 +138,27 @@ def test_a_jobs_version_does_not_count_what_became_of_it() -> None:
 
 
 @pytest.mark.parametrize(
+    "news",
+    [
+        pod("a", {GPU: "1"}, group="g", on="n", phase="Running"),
+        pod("a", {GPU: "1"}, group="g", on="n", phase="Succeeded"),
+        pod("a", {GPU: "2"}, group="g", on="n"),
+        group("g", status={"phase": "Inqueue"}),
+        quota("q", status={"nodeName": "n", "tasks": [claim("a", {GPU: "1"})]}),
+    ],
+)
+def test_a_jobs_row_is_another_one_once_there_is_something_to_tell_of_it(news: Object) -> None:
+    intake = intake_of(group("g"), pod("a", {GPU: "1"}, group="g", on="n", phase="Pending"), pod("b", group="h"))
+    before = dict(intake.world().jobs)
+
+    intake.put(news)
+    after = intake.world().jobs
+
+    assert after[JobId("default/g")] is not before[JobId("default/g")]
+    assert after[JobId("default/h")] is before[JobId("default/h")]
+
+
+@pytest.mark.parametrize(
     ("bad", "good"),
     [
         (quota("q", {GPU: "-1"}), quota("q")),

@@ -28,11 +28,15 @@ class JobUpkeep:
         self.faults: dict[JobId, Fault] = {}
 
     def flush(self, dirty: Dirty) -> None:
-        """Take up changed PodGroups, and jobs whose pods say or ask for something else."""
+        """Take up changed PodGroups, and jobs of which something has become, or whose pods ask for something else.
+
+        The row of each is another one afterwards, be it equal: so one sees that there is something to tell of it.
+        """
         tasks, restated = self._tasks, self._tasks.concerns.restated
         concerned = tasks.altered | restated | {job_id(key.namespace, key.name) for key in dirty["PodGroup"]}
         concerned |= self._by_classes(dirty["PriorityClass"])
         changes = {id_: self._job(id_) for id_ in sorted(concerned)}
+        changes.update((id_, replace(self._world.jobs[id_])) for id_ in sorted(tasks.changed - concerned))
         self._world.news.jobs |= concerned | tasks.changed
         settle(self._world.jobs, changes, lambda id_, job: (job.created, id_))
         for done in (tasks.changed, tasks.altered, restated):
@@ -49,7 +53,7 @@ class JobUpkeep:
         namespace, _, name = id_.partition("/")
         group_key = Key("PodGroup", namespace, name)
         group = self._store.groups.get(group_key)
-        members = sorted(self._members(id_), key=jobs.by_rank)
+        members = self._members(id_)
         if group is None and not members:
             return None
         mixed = jobs.mixed(members, self._settings)
@@ -64,10 +68,9 @@ class JobUpkeep:
         became = replace(old, phase=new.phase, waiting_since=new.waiting_since)
         return new if became == new and id_ not in self._tasks.altered else replace(new, version=old.version + 1)
 
-    def _members(self, id_: JobId) -> Iterable[Member]:
+    def _members(self, id_: JobId) -> list[Member]:
         tasks, readings = self._world.tasks, self._store.pods
-        for key in self._tasks.concerns.members.of(id_):
-            reading = readings[key]
-            task = tasks[reading.task.id]
-            if task.name == key.name and task.namespace == key.namespace:  # else another pod has its uid
-                yield Member(task, reading)
+        pods = [readings[key] for key in self._tasks.concerns.members.of(id_)]
+        members = [Member(tasks[pod.task.id], pod) for pod in pods]
+        members = [one for one in members if one.task.name == one.reading.task.name]
+        return sorted(members, key=jobs.by_rank)

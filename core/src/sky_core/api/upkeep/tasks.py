@@ -1,6 +1,8 @@
 """Keeps tasks: each pod with what other objects say of it, and which are on which node."""
 
 from collections.abc import Iterable, Mapping
+from operator import attrgetter
+from typing import Final
 
 from sky_core.api import pods, shapes
 from sky_core.api.assumptions import Assumptions
@@ -61,19 +63,13 @@ class TaskUpkeep:
             self.classes = {**BUILT_IN, **{key.name: one for key, one in self._store.priorities.items()}}
         tasks, touched = self._world.tasks, set[NodeName]()
         changes = self._derive(self.concerns.pods(dirty, tied))
-        opened = apart = 0
         for id_, new in changes.items():
             old = tasks.get(id_)
             if old != new:
                 self._account(id_, old, new, touched)
-                opened += pod_opens(old, new)
-                apart += _keeps_away(new) - _keeps_away(old)
         self._world.news.tasks.update(changes)
-        self._world.openings[Topic.POD] += opened
-        self._world.anti_affine += apart
-        settle(tasks, changes, _order)
-        on = {node: tuple(sorted(self._on.of(node), key=self._arrival)) or None for node in sorted(touched)}
-        settle(self._world.tasks_on, on, lambda node, _: node)
+        settle(tasks, changes, lambda _, task: _arrival(task))
+        settle(self._world.tasks_on, {node: self._arrived(node) for node in sorted(touched)}, lambda node, _: node)
         return touched
 
     def _derive(self, concerned: Concerned) -> dict[TaskId, Task | None]:
@@ -119,38 +115,35 @@ class TaskUpkeep:
                 yield terms
 
     def _account(self, id_: TaskId, old: Task | None, new: Task | None, touched: set[NodeName]) -> None:
-        """Write down one change, in everything but the tasks themselves and the sums."""
-        self._on.shift(id_, _node(old), _node(new))
-        self._coverage.pod(old, new)
+        """Write down one change, in everything but the tasks themselves; and in `touched` the nodes that it touches."""
+        world, was, now = self._world, _node(old), _node(new)
         altered = old is None or new is None or not asks_the_same(old, new)
-        for task in (old, new):
+        for sign, task, node in ((-1, old, was), (1, new, now)):
             if task is None:
                 continue
             if task.job is not None:
                 self.changed.add(task.job)
                 if altered:
                     self.altered.add(task.job)
-            touched.update(self._counts_on(task))
+            if task.shape.pod_affinity.anti_required:
+                world.anti_affine += sign
+            if node is not None:
+                touched.add(node)
+            if task.quota is not None and (quota := world.quotas.get(task.quota)) is not None and quota.node:
+                touched.add(quota.node)  # there it counts before it has come
+        if old is not None:
+            world.openings[Topic.POD] += pod_opens(old, new)
+        self._on.shift(id_, was, now)
+        self._coverage.pod(old, new)
 
-    def _counts_on(self, task: Task) -> Iterable[NodeName]:
-        """The node that a task is on, and that of the quota that it claims: there it counts before it has come."""
-        node, quota = _node(task), self._world.quotas.get(task.quota) if task.quota else None
-        if node is not None:
-            yield node
-        if quota is not None and quota.node is not None:
-            yield quota.node
-
-    def _arrival(self, id_: TaskId) -> tuple[object, ...]:
-        return _order(id_, self._world.tasks[id_])
+    def _arrived(self, node: NodeName) -> tuple[TaskId, ...] | None:
+        """The tasks on a node in their order; None for none."""
+        tasks = self._world.tasks
+        return tuple([task.id for task in sorted([tasks[id_] for id_ in self._on.of(node)], key=_arrival)]) or None
 
 
-def _order(id_: TaskId, task: Task) -> tuple[object, ...]:
-    return (task.created, task.namespace, task.name, id_)
+_arrival: Final = attrgetter("created", "namespace", "name", "id")
 
 
 def _node(task: Task | None) -> NodeName | None:
     return task.node if task is not None and task.unfinished else None
-
-
-def _keeps_away(task: Task | None) -> bool:
-    return task is not None and bool(task.shape.pod_affinity.anti_required)
