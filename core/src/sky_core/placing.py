@@ -3,7 +3,7 @@
 Hop 1 looks ahead by calling the same functions in a trial that it undoes.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
@@ -128,17 +128,24 @@ def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence
     together = _company(parcels)
     if len(together) > 1 and (alone := _as_one(session, trial, together)) is not None:
         return alone
-    placed = len(together) if len(together) > 1 else 0
-    for parcel in parcels:
+    placed, left = 0, deque(parcels)
+    while left:
+        parcel = left[0]
         if session.world.quotas[parcel.quota.name].node is not None:
+            placed += len(left.popleft().tasks)
             continue
         area = confines(session, job, parcel)
         refused = session.points["qn.prePredicate"](parcel)
         node = session.survey.best(parcel, area) if not refused else None
         if node is None:
             return Refusal(parcel=parcel, area=area, placed=placed)
-        seat(session, trial, parcel, node)
-        placed += len(parcel.tasks)
+        run = [left.popleft()]
+        for _ in range(session.survey.lasts(parcel, node) - 1 if left else 0):
+            if not left or left[0].pattern is not parcel.pattern:
+                break
+            run.append(left.popleft())
+        _seat_run(session, trial, run, node)
+        placed += sum([len(each.tasks) for each in run])
     return None
 
 
@@ -205,8 +212,13 @@ def _told(session: Session, parcel: Parcel, area: Area) -> Findings:
 
 def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> None:
     """Bind the parcel's quota to a node that takes it."""
-    trial.bind_quota(parcel.quota.name, node)
-    session.survey.placed(parcel, {node: 1})
+    _seat_run(session, trial, [parcel], node)
+
+
+def _seat_run(session: Session, trial: Statement, run: Sequence[Parcel], node: NodeName) -> None:
+    """Bind the quotas of parcels that are alike."""
+    trial.bind_quotas({node: [parcel.quota.name for parcel in run]}, run[0].footprint)
+    session.survey.placed(run[0], {node: len(run)})
 
 
 def _gates_open(session: Session, job: Job) -> bool:

@@ -180,7 +180,8 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
     where only asking tells. A plugin without one is asked about every node. `orders` and `batch_orders` are the quick
     forms of the scores: over many nodes, each compared with none but itself. A plugin without them is asked about each.
     What quick forms say of a node holds until it changes.
-    `order_spans`: its score of a node depends on what other nodes hold.
+    `order_spans`: its score of a node depends on what other nodes hold. `order_holds`: without spot pods anywhere, that
+    of a parcel that prefers no node never falls because parcels like it have come there.
     """
 
     select: ParcelNode | None = None
@@ -193,6 +194,7 @@ class QN(msgspec.Struct, frozen=True, kw_only=True):
     orders: Orders | None = None
     batch_orders: Orders | None = None
     order_spans: bool = False
+    order_holds: bool = False
 
 
 class TN(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,7 +283,9 @@ def wrapped(plugin: Plugin, around: Callable[[str, Callable[..., Any]], Callable
 
 
 _BUNDLES: Final = ("tq", "qn", "tn")
-_QUICK: Final = frozenset({"sieve", "slots", "orders", "batch_orders", "order_spans", "job_key", "likens"})
+_QUICK: Final = frozenset(
+    {"sieve", "slots", "orders", "batch_orders", "order_spans", "order_holds", "job_key", "likens"}
+)
 
 
 def _each(functions: Functions) -> Iterator[tuple[str, str, str, Callable[..., Any]]]:

@@ -107,6 +107,13 @@ class Points:
         return any(functions.qn.order_spans for functions in self._functions.values())
 
     @cached_property
+    def order_holds(self) -> bool:
+        """Whether the node that is liked best for a parcel is, as long as it lasts, for others like it, too."""
+        points = ("qn.order", "qn.batchOrder")
+        rising = all(self.policy.combinations[point].rising for point in points)
+        return rising and all(self._functions[name].qn.order_holds for point in points for name in self.names(point))
+
+    @cached_property
     def _decisive(self) -> bool:
         """Whether a node that one sieve holds back refuses."""
         return self._unanimous("qn.select", "qn.predicate")

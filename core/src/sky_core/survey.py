@@ -77,6 +77,9 @@ class Survey(Protocol):
     def best(self, parcel: Parcel, area: Area) -> NodeName | None:
         """The node of the area that the policy likes best for the parcel; None where all refuse."""
 
+    def lasts(self, parcel: Parcel, node: NodeName) -> int:
+        """For how many parcels like this one, for which it is the best, the node surely stays the best."""
+
     def told(self, parcel: Parcel, area: Area, tell: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
         """What `tell` makes of the answers of all nodes to such a parcel, for which the area was searched."""
 
@@ -252,6 +255,12 @@ class Classes:
         scores = self._renewal.scores(view, parcel)[self._columns.area(area)]
         first = int(np.argmax(scores)) if len(scores) else 0
         return self.nodes(area)[first] if len(scores) and scores[first] != NOWHERE else None
+
+    def lasts(self, parcel: Parcel, node: NodeName) -> int:
+        """As long as it has slots, where scores stand alone and do not fall."""
+        view = self._view(parcel)
+        alone = view is not None and not self.lent and self._plain and _indifferent(parcel)
+        return int(view.slots[self._columns.at[node]]) if view is not None and alone and self._points.order_holds else 1
 
     def told(self, parcel: Parcel, area: Area, tell: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
         """Once per class, until a node changes."""

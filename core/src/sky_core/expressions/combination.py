@@ -34,6 +34,12 @@ class Combination(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         """Whether it only weighs and adds, by weights that keep scores within 64 bits: then it takes columns too."""
         return self.operators <= {"sum", "weight"} and self._reach(self.root) <= _MODEST
 
+    @property
+    def rising(self) -> bool:
+        """Whether it does not fall where none of its parts does."""
+        weights = [node.thousandths for node in _nodes(self.root) if isinstance(node, Weight)]
+        return min(weights, default=0) >= 0
+
     def _reach(self, node: Node) -> float:
         """How many times the largest score of a plugin the whole may come to."""
         match node:

@@ -45,7 +45,7 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
         book = books[node.name]
         return fullness(weights, task.shape.load, book.used, book.allocatable)
 
-    return Functions(qn=QN(order=quotas, orders=quotas_on_many), tn=TN(order=pods))
+    return Functions(qn=QN(order=quotas, orders=quotas_on_many, order_holds=True), tn=TN(order=pods))
 
 
 def fullness(weights: Mapping[str, int], asked: Resources, taken: Resources, whole: Resources) -> int:

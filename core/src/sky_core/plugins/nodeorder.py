@@ -66,7 +66,7 @@ def open_session(context: Context, _: None) -> Functions:
             return FULL // PARTS
         return for_task(task.id, field)[node.name]
 
-    return Functions(qn=QN(order=node_for_parcel, orders=many_for_parcel), tn=TN(order=node_for_task))
+    return Functions(qn=QN(order=node_for_parcel, orders=many_for_parcel, order_holds=True), tn=TN(order=node_for_task))
 
 
 _NO_PREFERENCE: Final = NodeAffinity()

@@ -64,6 +64,7 @@ def open_session(context: Context, _: None) -> Functions:
             batch_order=score,
             sieve=_sieve,
             batch_orders=scores,
+            order_holds=True,
         ),
     )
 

@@ -52,7 +52,7 @@ def open_session(context: Context, _: Pricing) -> Functions:
         return 0
 
     return Functions(
-        qn=QN(order=score, orders=scores),
+        qn=QN(order=score, orders=scores, order_holds=True),
         tn=TN(predicate=predicate, order=evictions_avoided, slots=_slots),
         reclaimable=_reclaimable,
     )

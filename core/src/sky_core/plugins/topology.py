@@ -89,6 +89,7 @@ def open_session(context: Context, arguments: Arguments) -> Functions:
             sieve=_sieve,
             orders=scores_of,
             order_spans=order[:1] == ["continuity"],
+            order_holds=order[:1] != ["continuity"],
         ),
         tn=TN(predicate=direct, slots=lambda task, node: 0 if direct(task, node) else UNBOUNDED),
         predicate_zone=predicate_zone,

@@ -139,6 +139,10 @@ class Naive:
         keyed = [(self.total(parcel, Area(z.id.spec, z.id)), ranks[z.id], z) for z in inside]
         return min(((slots, rank, z) for slots, rank, z in keyed if slots >= count), default=(0, 0, None))[2]
 
+    def lasts(self, _parcel: Parcel, _node: NodeName) -> int:
+        """Looked for each time."""
+        return 1
+
     def told(self, _parcel: Parcel, _area: Area, tell: Callable[[], tuple[Finding, ...]]) -> tuple[Finding, ...]:
         """Told each time."""
         return tell()
