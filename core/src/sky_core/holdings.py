@@ -27,6 +27,10 @@ class Holdings:
         """See `Roll`."""
         return self._roll.waiting(attempts)
 
+    def any_known(self, jobs: Set[JobId]) -> bool:
+        """Whether it is known of any of these jobs who is alike."""
+        return not self._roll.known.isdisjoint(jobs)
+
     def of_queue(self, queue: QueueName) -> Resources:
         """What a queue's capability caps."""
         return self._roll.by_queue.get(queue, NOTHING)

@@ -133,12 +133,12 @@ class Peers:
             everybody = Crowd(self._orders, self._ids, found)
             self._attempts, self._crowds = found, [everybody]
             if len(set(map(id, found))) > 1:
-                said = {number: _said(attempt) for number, attempt in {id(one): one for one in found}.items()}
-                self._crowds = everybody.parts([said[id(one)] for one in found])
+                keys = {number: said(attempt) for number, attempt in {id(one): one for one in found}.items()}
+                self._crowds = everybody.parts([keys[id(one)] for one in found])
         return self._crowds
 
 
-def _said(attempt: Attempt | None) -> Hashable:
+def said(attempt: Attempt | None) -> Hashable:
     """What an attempt says, but for the names in its findings."""
     if attempt is None:
         return None

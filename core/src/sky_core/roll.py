@@ -14,7 +14,7 @@ from sky_core.world import World
 class Roll:
     """Who has something to do, and what each job and each queue holds: claims, and requests of spot tasks on nodes.
 
-    `restless` jobs have a member to place, or cannot even be asked. Of those that have been tried before it is known
+    `restless` jobs have a member to place, or cannot even be asked. Of those that have been tried before it is `known`
     who is alike.
     """
 
@@ -24,7 +24,7 @@ class Roll:
         self._queues: dict[JobId, QueueName] = {}
         self.restless: set[JobId] = set()
         self._loners: set[JobId] = set()
-        self._known: set[JobId] = set()
+        self.known: set[JobId] = set()
         self._peers: dict[Hashable, Peers] = {}
         self._places: dict[JobId, tuple[Hashable, Order]] = {}
         self.by_job: dict[JobId, Resources] = {}
@@ -48,8 +48,8 @@ class Roll:
 
     def waiting(self, attempts: Mapping[JobId, Attempt]) -> tuple[Set[JobId], Collection[Peers]]:
         """The restless, each once: those that are alike to nobody, as far as is known, and all others."""
-        for id_ in (attempts.keys() & self._loners) - self._known:
-            self._known.add(id_)
+        for id_ in (attempts.keys() & self._loners) - self.known:
+            self.known.add(id_)
             job = self._world.jobs[id_]
             if (kind := likeness(self._world, job)) is not None:
                 self._loners.discard(id_)
@@ -72,7 +72,7 @@ class Roll:
             self.by_queue[job.queue] = self.by_queue.get(job.queue, NOTHING) + held
 
     def _leave(self, job: JobId) -> None:
-        for each in (self.restless, self._loners, self._known):
+        for each in (self.restless, self._loners, self.known):
             each.discard(job)
         kind, order = self._places.pop(job, (None, None))
         if order is not None:

@@ -2,14 +2,14 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cmp_to_key
 from heapq import heappop, heappush
 from typing import Any
 
-from sky_core.memory import REFUSALS
+from sky_core.memory import REFUSALS, Attempt
 from sky_core.model import Job, JobId, QueueName
-from sky_core.peers import Crowd, Order, Told
+from sky_core.peers import Crowd, Order, Told, likeness, said
 from sky_core.session import Session
 
 _Entry = tuple[Any, Order]
@@ -40,6 +40,8 @@ def turns(session: Session) -> Iterator[Job]:
         yield world.jobs[id_]
         told = session.standings.get(id_)
         going, alike = (told.going, told.alike) if told is not None else (False, False)
+        if alike and not line.gathered:
+            line.gather(_kinds(session), session.memory.attempts)
         line.went_by(changed=going or world.mark() != mark, alike=alike)
         if line.is_over():
             session.told += line.told
@@ -70,13 +72,25 @@ def _apart(session: Session) -> tuple[list[JobId], list[Crowd]]:
     if session.world.anti_affine:  # by their labels others may keep one of them away
         return [*loners, *(id_ for crowd in crowds for id_ in crowd.ids)], []
     alone, jobs = _alone(session), session.world.jobs
-    if likens or any(id_ not in loners for id_ in alone):
+    if likens or session.holdings.any_known(alone):
 
         def key(id_: JobId) -> Hashable:
             return id_ if id_ in alone else tuple([like(jobs[id_]) for like in likens])
 
         crowds = [part for crowd in crowds for part in crowd.parts(list(map(key, crowd.ids)))]
     return list(loners), crowds
+
+
+def _kinds(session: Session) -> Callable[[JobId], Hashable | None]:
+    """What those have in common who are told the same; of who may be told anything else None."""
+    world, attempts, likens, alone = session.world, session.memory.attempts, session.points.likens, _alone(session)
+
+    def kind(id_: JobId) -> Hashable | None:
+        job = world.jobs[id_]
+        alike = likeness(world, job) if id_ not in alone and not world.anti_affine else None
+        return None if alike is None else (alike, said(attempts.get(id_)), *[like(job) for like in likens])
+
+    return kind
 
 
 def _alone(session: Session) -> frozenset[JobId]:
@@ -113,12 +127,14 @@ class _Walk:
 class _Line:
     """The jobs of a queue: loners one by one, and crowds. `told` are those that had no turn of their own.
 
-    A crowd whose next would be told what another was is asleep until something changes.
+    A crowd whose next would be told what another was is asleep until something changes. `gathered`: it is known of all
+    loners that they are that.
     """
 
     def __init__(self) -> None:
         self.loners: list[_Entry] = []  # the first at the end
         self.told: list[Told] = []
+        self.gathered = False
         self._awake: list[tuple[Any, Order, _Walk]] = []
         self._asleep: list[_Walk] = []
         self._turn: tuple[_Entry, _Walk | None] | None = None
@@ -126,6 +142,17 @@ class _Line:
     def join(self, walk: _Walk) -> None:
         """A crowd that has not had all its turns."""
         heappush(self._awake, (walk.key, walk.crowd.orders[walk.at], walk))
+
+    def gather(self, kind: Callable[[JobId], Hashable | None], attempts: Mapping[JobId, Attempt]) -> None:
+        """Make crowds of the loners that are alike."""
+        found: dict[Hashable, list[_Entry]] = defaultdict(list)
+        for entry in self.loners:
+            found[kind(entry[1][1])].append(entry)
+        self.loners, self.gathered = found.pop(None, []), True
+        for entries in found.values():
+            orders = [order for _, order in reversed(entries)]
+            ids = [id_ for _, id_ in orders]
+            self.join(_Walk(Crowd(orders, ids, list(map(attempts.get, ids))), entries[0][0]))
 
     def everybody(self) -> list[JobId]:
         """Whoever is in it, before anybody has had a turn."""
