@@ -85,7 +85,7 @@ def schedule(
             proposals=session.proposals,
             defects=tuple(session.defects),
         )
-        return outcome, remember(session, outcome.decisions)
+        return outcome, remember(session, outcome.decisions, outcome.verdicts)
 
 
 REGISTRY: Final = Registry(PLUGINS, DEFAULT, tuple(ACTIONS))
@@ -105,8 +105,13 @@ def _verdicts(session: Session) -> dict[JobId, Verdict]:
         if job in verdicts:
             verdicts[job] = _verdict(session, job, standing)
     for told in session.told:
-        reasons = session.standing(told.by).not_let_in
-        verdicts.update(_by_name(session, told, reasons) if reasons else dict.fromkeys(told.ids, verdicts[told.by]))
+        standing = session.standing(told.by)
+        if standing.not_let_in:
+            verdicts.update(_by_name(session, told, standing.not_let_in))
+        elif standing.quotaless:
+            verdicts.update(_by_members(session, told, standing))
+        else:
+            verdicts.update(dict.fromkeys(told.ids, verdicts[told.by]))
     for job in world.unanswered:
         verdicts.pop(job, None)
     return verdicts
@@ -121,6 +126,13 @@ def _by_name(session: Session, told: Told, reasons: tuple[Reason, ...]) -> Itera
             standing.turn_back(session.world.jobs[id_].name, reasons)
             known[id_] = _verdict(session, id_, standing)
     return zip(ids, map(known.__getitem__, ids), strict=True)
+
+
+def _by_members(session: Session, told: Told, standing: Standing) -> Iterator[tuple[JobId, Verdict]]:
+    jobs, tasks = session.world.jobs, session.world.tasks
+    for id_ in told.ids:
+        members = jobs[id_].tasks
+        yield id_, standing.verdict_naming(tuple([tasks[members[at]].name for at in standing.quotaless]))
 
 
 def _verdict(session: Session, job: JobId, standing: Standing) -> Verdict:

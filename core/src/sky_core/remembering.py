@@ -1,7 +1,9 @@
 """What a cycle leaves for the next: who waits, for how long, and for what (behaviour.md 7.6)."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
+
+from msgspec.structs import replace
 
 from sky_core.decisions import BindTask, Decision
 from sky_core.members import started
@@ -19,7 +21,7 @@ _HOP_TWO: Final = frozenset({Rung.ALLOCATE_ZONE, Rung.ALLOCATE_QUOTA})
 _FOR_CLAIMS: Final = frozenset({Code.INSUFFICIENT_QUOTA, Code.QUEUE_CAPABILITY_EXCEEDED})
 
 
-def remember(session: Session, decisions: Sequence[Decision]) -> Memory:
+def remember(session: Session, decisions: Sequence[Decision], verdicts: Mapping[JobId, Verdict]) -> Memory:
     """The attempts of jobs that wait: those of this cycle, and those that are still backing off, or were left aside."""
     attempts, kept = session.memory.attempts, dict[JobId, Attempt]()
     for id_ in dict.fromkeys((*session.standings, *sorted(session.world.unanswered))):
@@ -29,6 +31,8 @@ def remember(session: Session, decisions: Sequence[Decision]) -> Memory:
         new = kept[told.by]
         if new is attempts.get(told.by):
             kept.update({id_: attempts[id_] for id_ in told.ids})
+        elif session.standing(told.by).quotaless:
+            kept.update({id_: replace(new, verdict=verdicts[id_]) for id_ in told.ids})
         else:
             kept.update(dict.fromkeys(told.ids, new))
     tasks, before = session.world.tasks, session.memory.binds

@@ -1,5 +1,7 @@
 """Where a job stands within one cycle."""
 
+from msgspec.structs import replace
+
 from sky_core.memory import QuotaShape
 from sky_core.model import Instant, TaskId
 from sky_core.plugin import Area
@@ -16,7 +18,8 @@ class Standing:
     for a single zone has not ended. `short_of_room`: nothing but room on its nodes kept it from being bound;
     `waits_for_room`: that room is being made by the eviction of `victims`, and waited for at most to `room_until`.
     `turned_away`: its members that a node refused for something else. `not_let_in`: why it does not even take part.
-    `alike`: who is alike is told the same while nothing changes, but for names in `not_let_in`.
+    `alike`: who is alike is told the same while nothing changes, but for names: its own in `not_let_in`, and those of
+    its `quotaless` members, given by their places among its tasks.
     """
 
     __slots__ = (
@@ -26,6 +29,7 @@ class Standing:
         "going",
         "layout",
         "not_let_in",
+        "quotaless",
         "refused",
         "room_until",
         "rung",
@@ -51,6 +55,7 @@ class Standing:
         self.victims: frozenset[TaskId] = frozenset()
         self.turned_away: tuple[TaskId, ...] = ()
         self.not_let_in: tuple[Reason, ...] = ()
+        self.quotaless: tuple[int, ...] = ()
         self.alike = False
 
     def refuse(self, rung: Rung, findings: tuple[Finding, ...]) -> None:
@@ -65,6 +70,14 @@ class Standing:
         self.refuse(Rung.ENQUEUE, tally.findings())
         self.not_let_in = reasons
         self.alike = all(reason.code is Code.BACKING_OFF for reason in reasons)
+
+    def verdict_naming(self, names: tuple[str, ...]) -> Verdict:
+        """What a job is told that is alike, and whose members that got no quota have these names."""
+        found = [
+            replace(finding, examples=names) if finding.code is Code.INSUFFICIENT_QUOTA else finding
+            for finding in self.findings
+        ]
+        return Verdict(self.rung, tuple(found))
 
     def verdict(self) -> Verdict:
         """What to report."""

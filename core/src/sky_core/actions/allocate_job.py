@@ -105,6 +105,8 @@ def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, *, 
         without = list(claimer.claim_all(tasks))
         if without:
             standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
+            standing.alike = any(finding.code is Code.INSUFFICIENT_QUOTA for finding in standing.findings)
+            standing.quotaless = tuple(job.tasks.index(task.id) for task in without[:EXAMPLES])
         elif session.points["quotaReady"](job) and not _refuses_ahead(
             session, job, asked=tried or claimer.beyond_slots
         ):
