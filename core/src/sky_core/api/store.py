@@ -104,18 +104,19 @@ class Store:
 
     def _put_straight(self, key: Key, raw: bytes) -> core.Pod | core.Node | None:
         """Take one of the most frequent kinds as the struct that nearly all of them are; None for any other object."""
-        if key.kind not in _STRAIGHT:
+        read = _STRAIGHT.get(key.kind)
+        if read is None:
             return None
+        found: PodReading | NodeReading
         try:
-            said = _STRAIGHT[key.kind](raw)
-            found: PodReading | NodeReading
+            said = read(raw)
             if isinstance(said, core.Pod):
                 found = self._reader.read(key, said)
             else:
                 found = nodes.read(key, said, self._settings)
         except (msgspec.DecodeError, UnicodeError, RecursionError, Invalid):
             return None
-        if (said.metadata.namespace, said.metadata.name) != key[1:]:
+        if said.metadata.name != key.name or said.metadata.namespace != key.namespace:
             return None
         self._file(key, found, KINDS[key.kind].remarks(found))
         return said
