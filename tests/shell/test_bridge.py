@@ -11,6 +11,7 @@ from kubernetes_asyncio.client import Configuration
 
 from sky_shell.access import AccessError, Load
 from sky_shell.bridge import bridge
+from sky_shell.http_session import HELPING_SECONDS
 from sky_shell.testing.loopback import Exchange, Handler, loopback
 from sky_shell.transport import FencedError, Transport, TransportError, fence
 
@@ -222,6 +223,27 @@ async def test_a_watch_comes_in_whole_lines() -> None:
         assert await lines.next_lines() == [b"three"]
         assert await lines.next_lines() == []
         assert await lines.next_lines() == []
+
+
+async def test_what_a_busy_watch_says_meanwhile_comes_together() -> None:
+    asked = trio.Event()
+
+    async def handler(exchange: Exchange) -> None:
+        await exchange.begin()
+        await exchange.say(b"first\n")
+        await asked.wait()
+        for at in range(5):
+            await exchange.say(b"%d\n" % at)
+        await exchange.end()
+
+    async with bridged(handler) as transport, transport.stream("/api/v1/pods", query={}) as lines:
+        assert await lines.next_lines() == [b"first"]
+        began, helpings = trio.current_time(), list[list[bytes]]()
+        asked.set()
+        while got := await lines.next_lines():
+            helpings.append(got)
+    assert [line for got in helpings for line in got] == [b"0", b"1", b"2", b"3", b"4"]
+    assert trio.current_time() - began >= len(helpings) * HELPING_SECONDS / 2
 
 
 async def test_a_cancelled_read_loses_no_line() -> None:

@@ -23,6 +23,8 @@ KEEP_ALIVE_SECONDS: Final = 60.0
 CONNECTIONS: Final = 100
 LINE_BYTES_MAX: Final = 16 << 20
 """Of one event of a watch; etcd holds no object of a tenth of it."""
+HELPING_SECONDS: Final = 0.05
+"""Between two helpings of a watch: what comes meanwhile comes together, for it is the helping that costs."""
 RENEW_SECONDS: Final = 10.0
 """How often at most access is read anew, should a server go on to refuse us."""
 
@@ -208,6 +210,8 @@ class HttpLines:
         self._answer = answer
         self._asked = asked
         self._unfinished = bytearray()
+        self._loop = asyncio.get_running_loop()
+        self._next_at = self._loop.time()
 
     @property
     def status(self) -> int:
@@ -216,6 +220,13 @@ class HttpLines:
 
     async def next_lines(self) -> list[bytes]:
         """See `sky_shell.transport.Lines`. If it is cancelled, nothing is lost."""
+        if (rest := self._next_at - self._loop.time()) > 0:
+            await asyncio.sleep(rest)
+        lines = await self._read()
+        self._next_at = self._loop.time() + HELPING_SECONDS
+        return lines
+
+    async def _read(self) -> list[bytes]:
         while chunk := await self._chunk():
             whole, newline, rest = chunk.rpartition(b"\n")
             if newline and (lines := (bytes(self._unfinished) + whole).split(b"\n")) != [b""]:
