@@ -203,6 +203,12 @@ def test_of_two_pods_with_one_uid_the_first_by_name_counts() -> None:
     assert intake.invalid == ()
 
 
+def test_of_two_pods_with_one_uid_and_one_name_the_second_belongs_to_no_job() -> None:
+    uid = {"uid": "u"}
+    intake = intake_of(pod("w", metadata=uid), pod("w", namespace="kube-system", metadata=uid))
+    assert list(intake.world().jobs) == ["default/pod/w"]
+
+
 def test_what_a_pod_leans_on_reaches_it_whenever_it_comes() -> None:
     mounted = [{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]
     intake = intake_of(

@@ -72,5 +72,5 @@ class JobUpkeep:
         tasks, readings = self._world.tasks, self._store.pods
         pods = [readings[key] for key in self._tasks.concerns.members.of(id_)]
         members = [Member(tasks[pod.task.id], pod) for pod in pods]
-        members = [one for one in members if one.task.name == one.reading.task.name]
-        return sorted(members, key=jobs.by_rank)
+        own = [one for one in members if one.task.key == one.reading.task.key]  # else another pod has its uid
+        return sorted(own, key=jobs.by_rank)
