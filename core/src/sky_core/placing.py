@@ -23,7 +23,7 @@ from sky_core.topology import Layout, homes, in_group, zone_of
 
 Findings = tuple[Finding, ...]
 
-_GATES: Final = frozenset({"gang", "topology"})
+GATES: Final = frozenset({"gang", "topology"})
 """Who lets pass at quotaAllocate whatever has its nodes, unless ranks are out of line."""
 
 
@@ -227,7 +227,7 @@ def _gates_open(session: Session, job: Job) -> bool:
     Not beside members of a strict job that are there already, whose ranks have to be in line with it.
     """
     strict = job.topology.strict and homes(session.world, job, zoned=True)
-    return not strict and set(session.points.names("quotaAllocate")) <= _GATES
+    return not strict and set(session.points.names("quotaAllocate")) <= GATES
 
 
 def _gate(session: Session, job: Job) -> Refusal | None:

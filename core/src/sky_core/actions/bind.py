@@ -8,6 +8,7 @@ import msgspec
 from sky_core.members import is_spot
 from sky_core.model import Job, Node, Task
 from sky_core.reasons import Code, Finding, Reason, Rung
+from sky_core.rows import bind_row
 from sky_core.session import Session
 from sky_core.statement import Statement
 from sky_core.states import TaskState
@@ -34,9 +35,14 @@ def bind(session: Session) -> None:
 
     Who has waited with a claim for room, or for another Binding, goes first: else others take what was made for it.
     """
-    for job in sorted(session.going(), key=lambda job: not session.has_waited(job)):
-        with session.attempt(job, Rung.BIND):
-            _bind_needed(session, job)
+    jobs, at = sorted(session.going(), key=lambda job: not session.has_waited(job)), 0
+    while at < len(jobs):
+        if row := bind_row(session, jobs, at):
+            at += row
+            continue
+        with session.attempt(jobs[at], Rung.BIND):
+            _bind_needed(session, jobs[at])
+        at += 1
     for job in session.going_with_extras():
         with session.attempt(job, Rung.BIND):
             _bind_extras(session, job)

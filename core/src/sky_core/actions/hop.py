@@ -6,6 +6,7 @@ from sky_core.members import is_spot
 from sky_core.model import Job
 from sky_core.placing import explain, place_extra, place_needed
 from sky_core.reasons import Rung
+from sky_core.rows import place_row
 from sky_core.session import Session
 from sky_core.states import TaskState
 
@@ -13,9 +14,14 @@ from sky_core.states import TaskState
 def settle_hop(session: Session, jobs: Sequence[Job], rung: Rung) -> None:
     """Hop 2 for these jobs, in this order. A job that fails gives back its claims at once."""
     jobs = [job for job in jobs if not is_spot(session.world, job)]
-    for job in jobs:
-        with session.attempt(job, rung):
-            _place_needed(session, job, rung)
+    at = 0
+    while at < len(jobs):
+        if row := place_row(session, jobs, at):
+            at += row
+            continue
+        with session.attempt(jobs[at], rung):
+            _place_needed(session, jobs[at], rung)
+        at += 1
     mine = {job.id for job in jobs}
     for job in session.going_with_extras():
         if job.id in mine:
