@@ -1,4 +1,4 @@
-"""Gangs of many equal tasks: dealing with them at once comes to what one after the other comes to."""
+"""Many equal tasks, in gangs or alone: dealing with them at once comes to what one after the other comes to."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ ZONED = {"enable-topology-scheduling": "true"}
 
 @st.composite
 def clusters(draw: st.DrawFn) -> list[Object]:
-    """Machines of a few cards, rows of equal quotas that hold one task or several, and gangs of up to a dozen."""
+    """Machines of a few cards, rows of equal quotas for one task or several, gangs of up to a dozen, and pods alone."""
 
     def of(*choices: Any) -> Any:
         return draw(st.sampled_from(choices))
@@ -45,6 +45,8 @@ def clusters(draw: st.DrawFn) -> list[Object]:
         size, cards, notes = draw(st.integers(1, 12)), of(*CARDS), of({}, ZONED)
         objects.append(group(f"g{at}", draw(st.integers(1, size)), notes=notes, queue="default"))
         objects += [pod(f"g{at}-{i}", cards, group=f"g{at}") for i in range(size)]
+    alone = of({GPU: "1"}, {GPU: "1", "cpu": "2"})
+    objects += [pod(f"s{i}", alone) for i in range(draw(st.integers(0, 6)))]
     if draw(st.booleans()):
         kept: dict[str, Any] = {"status": {"nodeName": "n0", "tasks": [claim("there", {GPU: "1"})]}}
         objects += [quota("held", {GPU: "2", HCA: "2"}, **kept), pod("there", {GPU: "1"}, on="n0")]
