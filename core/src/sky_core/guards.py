@@ -14,6 +14,11 @@ class Guards:
         self._pods = tuple(dict.fromkeys(term.selector for terms in pods for term in terms))
         self._quotas = tuple(dict.fromkeys(term.selector for terms in quotas for term in terms))
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The keys of pods' labels that the terms look at."""
+        return tuple(sorted({each.key for selector in self._pods for each in selector.requirements}))
+
     def may_refuse(self, parcel: Parcel) -> bool:
         """Whether any term could be about the parcel; nodes are then asked about it anew each time."""
         if not (self._pods or self._quotas):

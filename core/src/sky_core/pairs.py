@@ -30,6 +30,11 @@ class Pairs:
     def _guards(self) -> Guards:
         return Guards(self._world)
 
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The keys of pods' labels for which others may keep them away."""
+        return self._guards.labels
+
     def nodes(self, area: Area) -> tuple[NodeName, ...]:
         """The nodes of an area in index order."""
         world = self._world

@@ -66,11 +66,9 @@ def _lines(session: Session) -> dict[QueueName, "_Line"]:
 
 def _apart(session: Session) -> tuple[list[JobId], list[Crowd]]:
     """Who has turns alone, and the crowds."""
-    attempts, likens = session.memory.attempts, session.points.likens
+    attempts, likens = session.memory.attempts, _likens(session)
     loners, peers = session.holdings.waiting(attempts)
     crowds = [crowd for each in peers for crowd in each.crowds(attempts)]
-    if session.world.anti_affine:  # by their labels others may keep one of them away
-        return [*loners, *(id_ for crowd in crowds for id_ in crowd.ids)], []
     alone, jobs = _alone(session), session.world.jobs
     if likens or session.holdings.any_known(alone):
 
@@ -83,14 +81,26 @@ def _apart(session: Session) -> tuple[list[JobId], list[Crowd]]:
 
 def _kinds(session: Session) -> Callable[[JobId], Hashable | None]:
     """What those have in common who are told the same; of who may be told anything else None."""
-    world, attempts, likens, alone = session.world, session.memory.attempts, session.points.likens, _alone(session)
+    world, attempts, likens, alone = session.world, session.memory.attempts, _likens(session), _alone(session)
 
     def kind(id_: JobId) -> Hashable | None:
         job = world.jobs[id_]
-        alike = likeness(world, job) if id_ not in alone and not world.anti_affine else None
+        alike = likeness(world, job) if id_ not in alone else None
         return None if alike is None else (alike, said(attempts.get(id_)), *[like(job) for like in likens])
 
     return kind
+
+
+def _likens(session: Session) -> tuple[Callable[[Job], Hashable], ...]:
+    """What tells apart jobs that are alike: what plugins say, and the labels for which others keep them away."""
+    if not session.world.anti_affine:
+        return session.points.likens
+    tasks, keys = session.world.tasks, session.pairs.watched
+
+    def labels(job: Job) -> Hashable:
+        return tuple([tasks[id_].labels.get(key) for id_ in job.tasks for key in keys])
+
+    return (*session.points.likens, labels)
 
 
 def _alone(session: Session) -> frozenset[JobId]:

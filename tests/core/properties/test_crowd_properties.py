@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sky_core.api.instants import instant
 from sky_core.cycle import default_policy, schedule
 from sky_core.memory import Memory
-from sky_core.model import SECOND, Instant, Job
+from sky_core.model import SECOND, Instant, Job, JobId
 from sky_core.session import Session
 from sky_core.settings import PREFIX, Settings
 from sky_core.simulation.cluster import Cluster
@@ -29,7 +29,11 @@ Draw = st.DrawFn
 
 def machine(draw: Draw, name: str) -> Object:
     cards = str(draw(st.sampled_from([2, 2, 4])))
-    labels = {f"{PREFIX}spec": draw(st.sampled_from(KINDS)), f"{PREFIX}zone": draw(st.sampled_from(["s1", "s2"]))}
+    labels = {
+        "disk": name,
+        f"{PREFIX}spec": draw(st.sampled_from(KINDS)),
+        f"{PREFIX}zone": draw(st.sampled_from(["s1", "s2"])),
+    }
     shut = draw(st.sampled_from([False, False, False, True]))
     return node(name, {GPU: cards, HCA: cards, "cpu": "64", "pods": "9"}, labels=labels, unschedulable=shut)
 
@@ -50,7 +54,7 @@ def sort_of_gang(draw: Draw) -> dict[str, Any]:
         "notes": {key: text for key, text in notes.items() if text},
         "priority": draw(st.sampled_from(["", "", "high"])),
         "labels": draw(st.sampled_from([{}, {}, {"team": "a"}])),
-        "away": draw(st.sampled_from([False] * 9 + [True])),
+        "away": draw(st.sampled_from([False] * 5 + [True])),
     }
 
 
@@ -60,10 +64,12 @@ def one_gang(draw: Draw, name: str, sort: dict[str, Any]) -> Iterator[Object]:
     about = {"queue": sort["queue"]} | ({"priorityClassName": "high"} if sort["priority"] else {})
     labelled = {**metadata, "labels": sort["labels"]}
     yield group(name, sort["size"], notes=sort["notes"], metadata=labelled, **about)
-    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "kubernetes.io/hostname"}
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "disk"}
     far: dict[str, Any] = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    app = draw(st.sampled_from([{}, {}, {"app": "x"}]))
     for i in range(sort["size"]):
-        yield pod(f"{name}-{i}", sort["requests"], group=name, metadata=metadata, **(far if sort["away"] else {}))
+        told = {**metadata, "labels": app}
+        yield pod(f"{name}-{i}", sort["requests"], group=name, metadata=told, **(far if sort["away"] else {}))
 
 
 def lanes(draw: Draw) -> Iterator[Object]:
@@ -146,3 +152,22 @@ def test_who_is_spoken_for_is_told_and_remembers_what_it_would_by_itself(backlog
         plain = schedule_naively(cluster.world, memory, POLICY, cluster.now)
         assert schedule(cluster.world, memory, POLICY, cluster.now, turns=counted) == plain
     event(f"spoken for: {max(spoken_for, default=0)}")
+
+
+def test_whom_others_keep_away_nobody_speaks_for_whom_they_do_not() -> None:
+    """Of gangs that differ in a label alone, the one with it is told of a pod that keeps it away."""
+    term = {"labelSelector": {"matchLabels": {"app": "x"}}, "topologyKey": "disk"}
+    far: Any = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}}
+    objects = [queue("default"), node("n0", labels={"disk": "n0"}), pod("guard", {GPU: "7"}, on="n0", **far)]
+    for name, labels in (("a", {}), ("b", {}), ("c", {"app": "x"})):
+        told = {"creationTimestamp": f"2026-01-01T00:00:0{'abc'.index(name)}Z"}
+        objects += [quota(f"q-{name}", {GPU: "2"}), group(name, 2, metadata=told)]
+        objects += [pod(f"{name}-{i}", {GPU: "2"}, group=name, metadata={**told, "labels": labels}) for i in range(2)]
+        objects += [quota(f"r-{name}", {GPU: "2"})]
+    memory = Memory()
+    for cluster, _ in cycles((objects, [(2, [])])):
+        plain = schedule_naively(cluster.world, memory, POLICY, cluster.now)
+        outcome, memory = schedule(cluster.world, memory, POLICY, cluster.now)
+        assert (outcome, memory) == plain
+        assert outcome.verdicts[JobId("default/a")].findings == outcome.verdicts[JobId("default/b")].findings
+        assert outcome.verdicts[JobId("default/a")].codes() != outcome.verdicts[JobId("default/c")].codes()
