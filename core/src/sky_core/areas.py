@@ -12,14 +12,14 @@ from typing import Any, TypeVar
 import numpy as np
 from msgspec.structs import replace
 
-from sky_core.claiming import Key, Terms
+from sky_core.claiming import Terms
 from sky_core.model import Job, Node, NodeName, QuotaName, Task, TaskId, Zone, ZoneId
 from sky_core.placing import needs_one_card
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Reason
 from sky_core.session import Session
 from sky_core.topology import ZoneOrder, fewest, homes, in_group, zone_of
-from sky_core.usable import no_room
+from sky_core.usable import Key, no_room
 
 Place = TypeVar("Place")
 

@@ -6,14 +6,12 @@ through the world's undo log, so a trial that is undone puts back what it took.
 
 from collections.abc import Callable, Sequence
 from itertools import takewhile
-from typing import Any, Protocol, TypeVar
+from typing import Protocol
 
 from sky_core.model import Instant, QueueName, Quota, QuotaName, Shape
 from sky_core.register import Register, Shelf
 from sky_core.resources import Resources
 from sky_core.world import World
-
-Answer = TypeVar("Answer")
 
 
 class Shelving(Protocol):
@@ -40,8 +38,8 @@ class Shelving(Protocol):
     def left(self, shelf: Shelf) -> int:
         """How many quotas the shelf has left, at most."""
 
-    def same(self, what: str, shelf: Shelf, shape: Shape, ask: Callable[[], Answer]) -> Answer:
-        """What `ask` says about a free quota of the shelf and a task of this shape."""
+    def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
+        """Whether a task of this shape may claim the shelf's head; `ask` says so."""
 
     def put_back(self, quotas: Sequence[QuotaName]) -> None:
         """Claims were given back: the quotas are offered again."""
@@ -57,7 +55,7 @@ class Shelves:
         self._world = world
         self._register = Register.of(world, now)
         self._cursor: dict[int, int] = {}
-        self._same: dict[tuple[str, int, Shape], Any] = {}
+        self._suits: dict[tuple[int, Shape], bool] = {}
         self._free: dict[QueueName, list[Shelf]] = {}
         self._freed: dict[QuotaName, Quota] = {}
 
@@ -98,13 +96,12 @@ class Shelves:
         """How many quotas from the cursor on the shelf has at most."""
         return len(shelf.names) - self._cursor.get(shelf.number, 0)
 
-    def same(self, what: str, shelf: Shelf, shape: Shape, ask: Callable[[], Answer]) -> Answer:
+    def suits(self, shelf: Shelf, shape: Shape, ask: Callable[[], bool]) -> bool:
         """What holds for one free quota of a shelf holds for all, and for all tasks of one shape: asked once."""
-        about = (what, shelf.number, shape)
-        if about not in self._same:
-            self._same[about] = ask()
-        answer: Answer = self._same[about]
-        return answer
+        kind = (shelf.number, shape)
+        if kind not in self._suits:
+            self._suits[kind] = ask()
+        return self._suits[kind]
 
     def put_back(self, quotas: Sequence[QuotaName]) -> None:
         """Claims were given back: the quotas are offered again."""

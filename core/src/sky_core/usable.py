@@ -8,6 +8,9 @@ from sky_core.reasons import Code, Reason
 from sky_core.resources import Resources
 from sky_core.session import Session
 
+Key = tuple[object, ...]
+"""What sorts: the least is the first choice."""
+
 CLAIMS: Final = 256
 """Entries that `status.tasks` of a Quota may hold (contracts.md)."""
 
@@ -20,6 +23,24 @@ def may_use(session: Session, job: Job, task: Task, quota: Quota) -> tuple[Reaso
     own = tuple(_own(session, job, task, quota))
     select: tuple[Reason, ...] = session.points["tq.select"](task, quota)
     return (*own, *(select or session.points["tq.predicate"](task, quota)))
+
+
+def usable(session: Session, job: Job, task: Task, quota: Quota) -> bool:
+    """Whether the task may claim the quota."""
+    room = no_room(session, task.shape.request, quota) is None  # asked first: most are full
+    return room and not may_use(session, job, task, quota)
+
+
+def liking(session: Session, job: Job, task: Task, quota: Quota) -> Key:
+    """What is least of the quota to be claimed within a tier.
+
+    Highest score, static before bound, claimed by this job already, least left over, natural name.
+    """
+    points = session.points
+    score: int = points["tq.order"](task, quota) + points["tq.batchOrder"](task, quota)
+    claimed = any(claim.job == job.id for claim in quota.claims)
+    left = session.share(quota.capacity - quota.claimed - task.shape.request)
+    return (-score, quota.spec.static_node is None, not claimed, left, quota.order)
 
 
 def no_room(session: Session, request: Resources, quota: Quota) -> Reason | None:

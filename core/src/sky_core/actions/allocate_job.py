@@ -108,7 +108,7 @@ def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, *, 
             standing.alike = any(finding.code is Code.INSUFFICIENT_QUOTA for finding in standing.findings)
             standing.quotaless = tuple(job.tasks.index(task.id) for task in without[:EXAMPLES])
         elif session.points["quotaReady"](job) and not _refuses_ahead(
-            session, job, asked=tried or claimer.beyond_slots
+            session, job, asked=tried or claimer.free.beyond_slots
         ):
             trial.commit()
             return
@@ -142,8 +142,8 @@ def _claim_extras(session: Session, job: Job) -> None:
         claimer = Claimer(session, trial, job, terms)
         without = [task for task in tasks if not (_moves(session, job, task, terms) or claimer.claim(task))]
         trial.commit()
-    if without and claimer.unplaced is not None:
-        standing.refuse(Rung.ALLOCATE_JOB, refusals(session, claimer.unplaced, terms.area))
+    if without and claimer.free.unplaced is not None:
+        standing.refuse(Rung.ALLOCATE_JOB, refusals(session, claimer.free.unplaced, terms.area))
     elif without:
         standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
 

@@ -37,7 +37,6 @@ from sky_core.reasons import Finding, Reason
 from sky_core.register import Shelf
 from sky_core.resources import Resources
 from sky_core.session import Session
-from sky_core.shelves import Answer
 from sky_core.statement import Statement
 from sky_core.states import TaskState
 from sky_core.topology import zone_of, zone_ranks
@@ -237,7 +236,7 @@ class NaiveShelves:
         quotas = (self._world.quotas[name] for name in shelf.names)
         return sum(not _has_place(quota, self._now) and not quota.claims for quota in quotas)
 
-    def same(self, _what: str, _shelf: Shelf, _shape: Shape, ask: Callable[[], Answer]) -> Answer:
+    def suits(self, _shelf: Shelf, _shape: Shape, ask: Callable[[], bool]) -> bool:
         """Asked each time."""
         return ask()
 
