@@ -27,15 +27,10 @@ GOALS: Final[Mapping[str, Workload]] = {
     "cycle-gang-1024": Workload(
         "whole cycle: a gang of 1,024 one-card tasks whose shape has been seen", warm(gangs(1, 1_024)), at_most(20)
     ),
-    "cycle-gang-1024-first": Workload("the same as the first cycle of a process", cold(gangs(1, 1_024))),
     "cycle-quotas-5000": Workload(
         "whole cycle and its writes: 5,000 eight-card quotas of gangs of 8 to 1,024 cards",
         warm(mixed(40_000, on=5_000, of=8), cycle_with_writes),
         at_most(60),
-    ),
-    "cycle-jobs-5000": Workload(
-        "whole cycle and its writes: 5,000 jobs of one eight-card quota",
-        warm(gangs(5_000, 1, PLAIN_MACHINE), cycle_with_writes),
     ),
     "unique-1000": Workload("1,000 gangs, each of a shape of its own", cold(unique(1_000)), at_most(250)),
     "blocked-1000": Workload(
@@ -91,6 +86,13 @@ def _pods(count: int, size: int) -> Workload:
 
 SHAPES: Final[Mapping[str, Workload]] = {
     "busy": Workload("5,000 nodes full of whole-node tasks, and nothing to do", warm(busy())),
+    "cycle-gang-1024-first": Workload(
+        "whole cycle, the first of a process: a gang of 1,024 one-card tasks", cold(gangs(1, 1_024))
+    ),
+    "cycle-jobs-5000": Workload(
+        "whole cycle and its writes: 5,000 jobs of one eight-card quota",
+        warm(gangs(5_000, 1, PLAIN_MACHINE), cycle_with_writes),
+    ),
     "cycle-500": Workload(
         "500 nodes, 4,000 one-card tasks in gangs of 8 to 512",
         cold(mixed(4_000, on=500, sizes=SIZES[:-1])),
