@@ -86,14 +86,14 @@ class Claimer:
         row = self.free.choose(run)
         if row is None or row.count == 1:
             return self._claim_one(run[0], row.quotas[0] if row is not None else None)
-        self._session.claim_run(self._trial, self._job, run[: row.count], row.quotas, row.each)
+        self._session.claims.make_run(self._trial, self._job, run[: row.count], row.quotas, row.each)
         self.free.keep_in_mind(row.quotas)
         return row.count
 
     def _claim_one(self, task: Task, name: QuotaName | None) -> int:
         if name is None:
             return 0
-        self._session.claim(self._trial, self._job, task, self._session.world.quotas[name])
+        self._session.claims.make(self._trial, self._job, task, self._session.world.quotas[name])
         self.free.keep_in_mind((name,))
         return 1
 

@@ -6,12 +6,13 @@ from operator import itemgetter
 import msgspec
 from msgspec.structs import replace
 
+from sky_core.claims import claim_of
 from sky_core.members import least_request
 from sky_core.memory import QuotaShape
 from sky_core.model import BY_NODE, Job, Quota, QuotaName, Shape, Task
 from sky_core.plugin import Area, Parcel
 from sky_core.register import Shelf
-from sky_core.session import Session, claim_of
+from sky_core.session import Session
 from sky_core.usable import CLAIMS, Key, liking, usable
 
 

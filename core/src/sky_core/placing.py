@@ -8,37 +8,19 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Final
 
-import msgspec
-
-from sky_core.memory import QuotaShape
 from sky_core.model import Job, NodeName, QuotaName, Task
 from sky_core.parcels import one_of_each
 from sky_core.plugin import Area, Parcel
 from sky_core.reasons import Code, Finding, Reason
+from sky_core.refusing import Refusal
 from sky_core.session import Session
 from sky_core.statement import Statement
 from sky_core.survey import ANYWHERE
-from sky_core.tally import EXAMPLES, Tally, in_order
+from sky_core.tally import EXAMPLES, Tally
 from sky_core.topology import Layout, homes, in_group, zone_of
-
-Findings = tuple[Finding, ...]
 
 GATES: Final = frozenset({"gang", "topology"})
 """Who lets pass at quotaAllocate whatever has its nodes, unless ranks are out of line."""
-
-
-class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a job is not placed: what is known already, or the quota that found no node in its area.
-
-    To be explained, at the price of asking every node, before its trial is undone. `placed` tasks had been. `zones`:
-    what is known is what zones say to a group of which nobody has a place.
-    """
-
-    findings: Findings = ()
-    zones: bool = False
-    parcel: Parcel | None = None
-    area: Area = ANYWHERE
-    placed: int = 0
 
 
 def place_needed(session: Session, trial: Statement, job: Job) -> Refusal | None:
@@ -128,25 +110,29 @@ def place_quotas(session: Session, trial: Statement, job: Job, parcels: Sequence
     together = _company(parcels)
     if len(together) > 1 and (alone := _as_one(session, trial, together)) is not None:
         return alone
-    placed, left = 0, deque(parcels)
+    placed = len(together) if len(together) > 1 else 0
+    left = deque([parcel for parcel in parcels if session.world.quotas[parcel.quota.name].node is None])
     while left:
         parcel = left[0]
-        if session.world.quotas[parcel.quota.name].node is not None:
-            placed += len(left.popleft().tasks)
-            continue
         area = confines(session, job, parcel)
         refused = session.points["qn.prePredicate"](parcel)
         node = session.survey.best(parcel, area) if not refused else None
         if node is None:
             return Refusal(parcel=parcel, area=area, placed=placed)
-        run = [left.popleft()]
-        for _ in range(session.survey.lasts(parcel, node) - 1 if left else 0):
-            if not left or left[0].pattern is not parcel.pattern:
-                break
-            run.append(left.popleft())
+        run = _next_run(session, left, node)
         _seat_run(session, trial, run, node)
         placed += sum([len(each.tasks) for each in run])
     return None
+
+
+def _next_run(session: Session, left: deque[Parcel], node: NodeName) -> list[Parcel]:
+    """Take the first of these, for which the node is the best, and those after it for which it surely is, too."""
+    run = [left.popleft()]
+    if left and left[0].pattern is run[0].pattern:
+        most = session.survey.lasts(run[0], node)
+        while left and len(run) < most and left[0].pattern is run[0].pattern:
+            run.append(left.popleft())
+    return run
 
 
 def confines(session: Session, job: Job, parcel: Parcel) -> Area:
@@ -164,59 +150,17 @@ def needs_one_card(session: Session, job: Job, tasks: Sequence[Task]) -> bool:
     return any(task.shape.request.extended() and not _names_card(session, task) for task in tasks)
 
 
-def explain(session: Session, refusal: Refusal) -> Findings:
-    """Put a refusal into findings; a quota shape that found no node is remembered as refused."""
-    if refusal.parcel is None:
-        return refusal.findings
-    found = refusals(session, refusal.parcel, refusal.area, placed=refusal.placed)
-    codes = {finding.code for finding in refusal.findings}
-    return (*(finding for finding in found if finding.code not in codes), *refusal.findings)
-
-
-def speaks_to_all(session: Session, refusal: Refusal) -> bool:
-    """Whether zones or nodes refuse, and say nothing but what they would to all jobs that are alike."""
-    if refusal.parcel is None or refusal.findings:
-        return refusal.zones
-    return not session.points["qn.prePredicate"](refusal.parcel)
-
-
-def refusals(session: Session, parcel: Parcel, area: Area, *, placed: int = 0) -> Findings:
-    """What all nodes say to a parcel that has none."""
-    session.standing(parcel.job.id).refused.add(QuotaShape(parcel.quota.spec.request, parcel.quota.spec.selector))
-    if refused := session.points["qn.prePredicate"](parcel):
-        tally = Tally()
-        tally.add(parcel.quota.name, refused)
-        return tally.findings()
-    found = session.survey.told(parcel, area, lambda: _told(session, parcel, area))
-    if not found:
-        return (Finding(Code.INSUFFICIENT_QUOTA_IDLE, 0, needed=parcel.footprint),)
-    return in_order((*found, Finding(Code.GANG_NOT_READY, placed))) if placed else found
-
-
-def _told(session: Session, parcel: Parcel, area: Area) -> Findings:
-    survey, nodes = session.survey, session.world.nodes
-    names, said = survey.nodes(ANYWHERE), survey.answers(parcel)
-    takers = [at for reasons, places in said if not reasons for at in places]
-    if takers and area != ANYWHERE:
-        inside, elsewhere = set(survey.nodes(area)), defaultdict[str, list[int]](list)
-        for at in takers:
-            if names[at] not in inside:
-                elsewhere[nodes[names[at]].spec].append(at)
-        for spec, places in elsewhere.items():
-            detail = f"card {spec or 'unknown'}, the gang has {area.spec}"
-            said.append(((Reason(Code.SPEC_MISMATCH, detail=detail),), places))
-    tally = Tally()
-    tally.add_all(names, said)
-    return tally.findings()
-
-
 def seat(session: Session, trial: Statement, parcel: Parcel, node: NodeName) -> None:
     """Bind the parcel's quota to a node that takes it."""
-    _seat_run(session, trial, [parcel], node)
+    trial.bind_quota(parcel.quota.name, node)
+    session.survey.placed(parcel, {node: 1})
 
 
 def _seat_run(session: Session, trial: Statement, run: Sequence[Parcel], node: NodeName) -> None:
-    """Bind the quotas of parcels that are alike."""
+    """Bind the quotas of parcels that are alike, all of which the node takes."""
+    if len(run) == 1:
+        seat(session, trial, run[0], node)
+        return
     trial.bind_quotas({node: [parcel.quota.name for parcel in run]}, run[0].footprint)
     session.survey.placed(run[0], {node: len(run)})
 

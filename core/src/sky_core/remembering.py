@@ -77,7 +77,7 @@ def robbed(session: Session, job: JobId) -> bool:
     verdict = session.standing(job).verdict()
     if verdict.rung in _HOP_TWO:
         return session.vacated
-    return session.gave_back and not _FOR_CLAIMS.isdisjoint(verdict.codes())
+    return session.claims.gave_back and not _FOR_CLAIMS.isdisjoint(verdict.codes())
 
 
 def _attempt(session: Session, job: Job, last: Attempt | None) -> Attempt:

@@ -1,26 +1,22 @@
 """What a cycle has open: the world within one Statement, the function points, and where each job stands."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from types import TracebackType
 
-from sky_core import reservations
+from sky_core.claims import Claims
 from sky_core.decisions import Certificate
 from sky_core.eviction import Pricing
 from sky_core.holdings import Holdings
 from sky_core.members import Members, in_task_order, members, started
 from sky_core.memory import Memory
 from sky_core.model import (
-    Claim,
     Instant,
     Job,
     JobId,
     NodeName,
     Quota,
-    QuotaName,
     QuotaSpec,
-    Reservation,
     Shape,
     Task,
     TaskId,
@@ -37,7 +33,7 @@ from sky_core.resources import Resources
 from sky_core.shelves import Shelving
 from sky_core.standing import Standing
 from sky_core.statement import Statement
-from sky_core.states import IllegalMove, TaskState
+from sky_core.states import IllegalMove
 from sky_core.survey import Survey
 from sky_core.victims import Victims
 from sky_core.waiting import cut_short
@@ -67,7 +63,6 @@ class Session:
         self.policy = policy
         self.now = now
         self.certificates = certificates
-        self.gave_back = False
         self.vacated = False
         self.rescheduling = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Rescheduling)), None)
         self.proposals: dict[JobId, Proposal] = {}
@@ -87,8 +82,8 @@ class Session:
         self._shelves: Shelving | None = None
         self._register = Register.of(world, now)
         self._kept = tuple(sorted(self._register.reserved))
-        self._taken_up: dict[TaskId, Reservation | None] = {}
         self.holdings = Holdings(world)
+        self.claims = Claims(world, now, self.holdings, lambda: self.shelves, self.trial)
         self.points = Points(policy)
         pricing = next((e.arguments for e in policy.plugins if isinstance(e.arguments, Pricing)), Pricing())
         self.victims = Victims(world, self.points, policy.settings.spot_backed_by, pricing, now)
@@ -200,76 +195,6 @@ class Session:
         """Every job with something to do, in queue and job order; those in `told` are passed over."""
         return self._make_turns(self)
 
-    def claim(self, trial: Statement, job: Job, task: Task, quota: Quota) -> None:
-        """Hop 1: tie the task to the quota, taking up its reservation there if it has one."""
-        kept = reservations.returner(self.world, task, quota, self.now) if quota.reservations else None
-        if kept is not None:
-            trial.set_reservations(quota.name, tuple(other for other in quota.reservations if other is not kept))
-        self._taken_up[task.id] = kept
-        trial.claim(task, quota.name, claim_of(job, task, kept.expires if kept is not None else None))
-        self.holdings.add(job, task.shape.request)
-
-    def claim_run(
-        self, trial: Statement, job: Job, tasks: Sequence[Task], quotas: Sequence[QuotaName], each: int
-    ) -> None:
-        """The same for tasks of one shape, `each` to one of these quotas, which are on no node and kept for nobody."""
-        trial.claim_run(tasks, [claim_of(job, task) for task in tasks], quotas, each)
-        self._taken_up.update(dict.fromkeys([task.id for task in tasks]))
-        self.holdings.add(job, tasks[0].shape.request.times(len(tasks)))
-
-    def give_back(self, trial: Statement, job: Job, task: Task) -> None:
-        """End the task's claim; a quota that is free again is offered again.
-
-        A place that was taken up in this cycle is kept as before, though its quota is on no node any more.
-        """
-        trial.give_back(task)
-        if task.quota is None:
-            return
-        self.holdings.add(job, task.shape.request.times(-1))
-        self.shelves.put_back((task.quota,))
-        kept, quota = self._taken_up.get(task.id), self.world.quotas[task.quota]
-        if kept is not None and quota.node is None:
-            trial.set_reservations(quota.name, (*quota.reservations, kept))
-
-    def has_waited(self, job: Job) -> bool:
-        """Whether a task of the job holds a claim that it did not make in this cycle."""
-        tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ not in self._taken_up)
-        return any(task.state is TaskState.ALLOCATED_TO_QUOTA for task in tasks)
-
-    def give_back_fresh(self, job: Job) -> None:
-        """End the claims that the job made in this cycle: what it was refused for, others may have."""
-        tasks = (self.world.tasks[id_] for id_ in job.tasks if id_ in self._taken_up)
-        self.give_back_tasks(job, [task for task in tasks if task.state is TaskState.ALLOCATED_TO_QUOTA])
-
-    def give_back_all(self, job: Job) -> None:
-        """End all claims of the job that are not on their way to a node, written ones too."""
-        tasks = (self.world.tasks[id_] for id_ in job.tasks)
-        claiming = (TaskState.ALLOCATED_TO_QUOTA, TaskState.PIPELINED)
-        self.give_back_tasks(job, [task for task in tasks if task.state in claiming])
-
-    def give_back_tasks(self, job: Job, tasks: Sequence[Task]) -> None:
-        """End the claims of these tasks of the job."""
-        with self.trial() as trial:
-            if all(map(self._claims_simply, tasks)):
-                self._give_back_run(trial, job, tasks)
-            else:
-                for task in tasks:
-                    self.give_back(trial, job, task)
-            trial.commit()
-        self.gave_back = self.gave_back or bool(tasks)
-
-    def _claims_simply(self, task: Task) -> bool:
-        """Whether a claim's end concerns nothing but its quota."""
-        if task.state is not TaskState.ALLOCATED_TO_QUOTA or task.quota is None:
-            return False
-        return self.world.quotas[task.quota].node is None and self._taken_up.get(task.id) is None
-
-    def _give_back_run(self, trial: Statement, job: Job, tasks: Sequence[Task]) -> None:
-        trial.give_back_run(tasks)
-        for shape, count in Counter([task.shape for task in tasks]).items():
-            self.holdings.add(job, shape.request.times(-count))
-        self.shelves.put_back(list(dict.fromkeys([task.quota for task in tasks if task.quota is not None])))
-
     def idle_quotas(self) -> list[Quota]:
         """The quotas with a node that nobody claims, by name; of some that somebody claims now, too."""
         world = self.world
@@ -306,20 +231,6 @@ class Session:
     def _seat(self, parcel: Parcel) -> NodeName | None:
         layout = self.standing(parcel.job.id).layout
         return layout.seats.get(parcel.quota.name) if layout is not None else None
-
-
-def claim_of(job: Job, task: Task, reserved_until: Instant | None = None) -> Claim:
-    """A task's claim on any quota."""
-    return Claim(
-        task=task.id,
-        namespace=task.namespace,
-        name=task.name,
-        job=job.id,
-        place=task.place,
-        resources=task.shape.request,
-        reservation=task.reservation,
-        reserved_until=reserved_until,
-    )
 
 
 class Attempt:

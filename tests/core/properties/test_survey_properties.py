@@ -85,7 +85,7 @@ class Trial:
         if tasks and self.world.quotas:
             job, task = self.draw.draw(st.sampled_from(tasks))
             name = self.draw.draw(st.sampled_from(sorted(self.world.quotas)))
-            self.session.claim(self.statement, job, task, self.world.quotas[name])
+            self.session.claims.make(self.statement, job, task, self.world.quotas[name])
 
     def place(self) -> None:
         """A parcel goes where it is liked best."""

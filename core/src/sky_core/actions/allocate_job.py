@@ -11,9 +11,10 @@ from sky_core.claiming import Claimer, Terms
 from sky_core.members import OPEN, by_rank, least_request, started
 from sky_core.memory import REFUSALS
 from sky_core.model import Job, QuotaName, Task
-from sky_core.placing import explain, needs_one_card, place_extra, place_needed, refusals, speaks_to_all, surely_places
+from sky_core.placing import needs_one_card, place_extra, place_needed, surely_places
 from sky_core.plugin import Area
 from sky_core.reasons import Code, Finding, Rung
+from sky_core.refusing import explain, refusals, speaks_to_all
 from sky_core.session import Session
 from sky_core.states import TaskState
 from sky_core.tally import EXAMPLES
@@ -47,7 +48,9 @@ def _bind_refused(session: Session, job: Job) -> bool:
     if not refused:
         return False
     claiming = _claiming(session, job)
-    session.give_back_tasks(job, [t for t in claiming if t in refused] if started(session.world, job) else claiming)
+    session.claims.give_back_tasks(
+        job, [t for t in claiming if t in refused] if started(session.world, job) else claiming
+    )
     names = tuple(task.name for task in refused[:EXAMPLES])
     session.standing(job.id).refuse(Rung.BIND, (Finding(Code.BIND_REFUSED, len(refused), examples=names),))
     return True

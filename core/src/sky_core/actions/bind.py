@@ -35,7 +35,7 @@ def bind(session: Session) -> None:
 
     Who has waited with a claim for room, or for another Binding, goes first: else others take what was made for it.
     """
-    jobs, at = sorted(session.going(), key=lambda job: not session.has_waited(job)), 0
+    jobs, at = sorted(session.going(), key=lambda job: not session.claims.has_waited(job)), 0
     while at < len(jobs):
         if row := bind_row(session, jobs, at):
             at += row
@@ -104,7 +104,7 @@ def _bind_extras(session: Session, job: Job) -> None:
                 continue
         session.standing(job.id).refuse(Rung.BIND, _findings(refused))
         with session.trial() as trial:
-            session.give_back(trial, job, task)
+            session.claims.give_back(trial, job, task)
             trial.commit()
 
 

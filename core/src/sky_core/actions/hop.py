@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from sky_core.members import is_spot
 from sky_core.model import Job
-from sky_core.placing import explain, place_extra, place_needed
+from sky_core.placing import place_extra, place_needed
 from sky_core.reasons import Rung
+from sky_core.refusing import explain
 from sky_core.rows import place_row
 from sky_core.session import Session
 from sky_core.states import TaskState
@@ -38,7 +39,7 @@ def _place_needed(session: Session, job: Job, rung: Rung) -> None:
         findings = explain(session, refusal)
     session.standing(job.id).refuse(rung, findings)
     session.standing(job.id).going = False
-    session.give_back_fresh(job)
+    session.claims.give_back_fresh(job)
 
 
 def _place_extras(session: Session, job: Job, rung: Rung) -> None:
@@ -52,5 +53,5 @@ def _place_extras(session: Session, job: Job, rung: Rung) -> None:
             findings = explain(session, refusal)
         session.standing(job.id).refuse(rung, findings)
         with session.trial() as trial:
-            session.give_back(trial, job, session.world.tasks[task.id])
+            session.claims.give_back(trial, job, session.world.tasks[task.id])
             trial.commit()

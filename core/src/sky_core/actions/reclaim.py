@@ -69,7 +69,7 @@ def _wait_on(session: Session, job: Job) -> None:
     until = last.room_until if last is not None else None
     if until is not None and session.now >= until:
         _block(session, job, shortages[0])
-        session.give_back_all(job)
+        session.claims.give_back_all(job)
         return
     victims = last.victims if last is not None else frozenset()
     _repeat(session, job, shortages, victims)

@@ -17,9 +17,9 @@ def release_quota(session: Session) -> None:
             continue
         if not started(session.world, job):
             session.vacated = session.vacated or standing.rung in _AFTER_HOP_TWO
-            session.give_back_all(job)
+            session.claims.give_back_all(job)
         elif standing.turned_away:
-            session.give_back_tasks(job, [session.world.tasks[id_] for id_ in standing.turned_away])
+            session.claims.give_back_tasks(job, [session.world.tasks[id_] for id_ in standing.turned_away])
     _release_empty(session)
 
 
