@@ -3,7 +3,7 @@
 Kept over cycles: renewed only where the world's log says that a node has changed.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -152,6 +152,13 @@ class Columns:
         """Where these nodes stand."""
         at = self.at
         return np.array([at[name] for name in names], dtype=np.intp)
+
+    def fill(self, at: int) -> Hashable | None:
+        """What a node's refusals for want of room depend on; None where pods may be made to go."""
+        if at in self.lent:
+            return None
+        name = self.names[at]
+        return (self._world.books[name], self.nodes[at].pods_max, expected(self._world, name))
 
     def slots_at(self, parcel: Parcel, at: int) -> int:
         """How often the parcel fits a node that refuses it, if at all, for want of room."""

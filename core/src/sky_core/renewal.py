@@ -118,7 +118,7 @@ class Renewal:
     def _slots_at(self, view: View, parcel: Parcel, at: int) -> int:
         if view.masks is None:
             return self._pairs.slots(parcel, self._columns.names[at])
-        return self._columns.slots_at(parcel, at) if all([mask.lets[at] for mask in view.masks]) else 0
+        return self._columns.slots_at(parcel, at) if view.lets(at) else 0
 
     def _slots(self, view: View, parcel: Parcel, at: Positions | slice) -> Numbers:
         columns = self._columns

@@ -274,9 +274,18 @@ class Classes:
     def _refusals(self, view: View, parcel: Parcel, at: int) -> tuple[Reason, ...]:
         number = int(view.answers[at])
         if number == UNASKED:
-            reasons = self._pairs.refusals(parcel, self._columns.names[at])
-            number = view.answers[at] = view.number_of(reasons)
+            number = view.answers[at] = self._asked(view, parcel, at)
         return view.said[number]
+
+    def _asked(self, view: View, parcel: Parcel, at: int) -> int:
+        """The number of a node's answer. Those that let the parcel through but for room, and are as full, agree."""
+        fill = self._columns.fill(at) if view.lets(at) else None
+        number = view.by_fill.get(fill) if fill is not None else None
+        if number is None:
+            number = view.number_of(self._pairs.refusals(parcel, self._columns.names[at]))
+            if fill is not None:
+                view.by_fill[fill] = number
+        return number
 
     def _candidates(self, view: View, area: Area) -> list[Node]:
         nodes, at = self._columns.nodes, np.arange(len(view.slots))[self._columns.area(area)]

@@ -43,12 +43,14 @@ class View:
 
     Without masks every node is asked about more than its room. `unscored` are the positions whose score is not known
     any more. `answers` are, by position, the places in `said` of refusals that somebody asked for, `UNASKED` where
-    nobody has; `told` is what was made of them for an area. `rivals` hold for the session of `owner` alone.
+    nobody has, `by_fill` likewise by how full a node is; `told` is what was made of them for an area. `rivals` hold for
+    the session of `owner` alone.
     """
 
     __slots__ = (
         "_numbers",
         "answers",
+        "by_fill",
         "by_zone",
         "cursor",
         "masks",
@@ -75,14 +77,20 @@ class View:
         self.answers: Numbers = np.zeros(0, dtype=np.int64)
         self.said: list[tuple[Reason, ...]] = []
         self._numbers: dict[tuple[Reason, ...], int] = {}
+        self.by_fill: dict[Hashable, int] = {}
         self.told: dict[Area, tuple[Finding, ...]] = {}
         self.rivals: dict[Area, Rivals] = {}
+
+    def lets(self, at: int) -> bool:
+        """Whether nothing but room keeps the parcels from a node, as far as is known."""
+        return self.masks is not None and all([mask.lets[at] for mask in self.masks])
 
     def forget_answers(self) -> None:
         """Nobody has asked why anybody refuses."""
         self.answers = np.full(len(self.slots), UNASKED, dtype=np.int64)
         self.said.clear()
         self._numbers.clear()
+        self.by_fill.clear()
         self.told.clear()
 
     def number_of(self, reasons: tuple[Reason, ...]) -> int:
