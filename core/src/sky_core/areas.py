@@ -13,6 +13,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from sky_core.claiming import Terms
+from sky_core.free_quotas import probe
 from sky_core.model import Job, Node, NodeName, QuotaName, Task, TaskId, Zone, ZoneId
 from sky_core.placing import needs_one_card
 from sky_core.plugin import Area, Parcel
@@ -186,8 +187,8 @@ def _zones(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, prob
     at_home = order.siblings if job.topology.required else {}
     fabrics = {world.zones[zone].fabric for zone in order.siblings}
     free = np.zeros(len(world.zones), dtype=np.int64)
-    for probe in probes:
-        free += probe.holds(session.survey.by_zone(probe.parcel))
+    for each in probes:
+        free += each.holds(session.survey.by_zone(each.parcel))
     zones, slots, needed = list(world.zones.values()), free.tolist(), len(tasks)
     may_hold = range(len(zones)) if bound else np.flatnonzero(free >= needed).tolist()
     inside = [at for at in may_hold if zones[at].id.spec == terms.area.spec]
@@ -260,13 +261,13 @@ def _probes(session: Session, job: Job, tasks: Sequence[Task]) -> list[_Probe]:
         head = session.shelves.head(shelf)
         if head is not None and no_room(session, task.shape.request, head) is None:
             each = task.shape.request.only(shelf.spec.named).slots_in(head.capacity)
-            probes.append(_Probe(session.parcels.make(job, head, (task,)), session.shelves.left(shelf), each))
+            probes.append(_Probe(probe(session, job, task, head), session.shelves.left(shelf), each))
     return probes
 
 
 def _slots(session: Session, probes: Sequence[_Probe], area: Area) -> int:
     """How many of the tasks free quotas could hold in the area, as far as slots go: at most."""
-    return sum(int(probe.holds(session.survey.total(probe.parcel, area))) for probe in probes)
+    return sum(int(each.holds(session.survey.total(each.parcel, area))) for each in probes)
 
 
 def _home(session: Session, name: QuotaName) -> Node:

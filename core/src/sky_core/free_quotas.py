@@ -101,7 +101,7 @@ class FreeQuotas:
         """What is the same for all such quotas when such tasks claim them: claims move no slots."""
         kind = self._kinds.get((shelf.number, task.shape))
         if kind is None:
-            parcel = self._probe(task, head)
+            parcel = probe(self._session, self._job, task, head)
             *key, _ = liking(self._session, self._job, task, head)
             slots = self._session.survey.total(parcel, self._area)
             kind = _Kind(shelf, head, parcel, (self._was_refused(head), *key), slots)
@@ -119,14 +119,15 @@ class FreeQuotas:
                 quota, kind.each = quota.with_claim(claim), kind.each + 1
         return kind.each
 
-    def _probe(self, task: Task, quota: Quota) -> Parcel:
-        """The parcel that a free quota would be if this task claimed it."""
-        unnamed = task.shape.request.only(BY_NODE).without(quota.spec.named)
-        row = replace(quota, claimed=task.shape.request) if unnamed or quota.shadow else quota
-        return self._session.parcels.make(self._job, row, (task,))
-
     def _was_refused(self, quota: Quota) -> bool:
         return bool(self._refused) and QuotaShape(quota.spec.request, quota.spec.selector) in self._refused
+
+
+def probe(session: Session, job: Job, task: Task, quota: Quota) -> Parcel:
+    """The parcel that a free quota would be if this task claimed it."""
+    unnamed = task.shape.request.only(BY_NODE).without(quota.spec.named)
+    row = replace(quota, claimed=task.shape.request) if unnamed or quota.shadow else quota
+    return session.parcels.make(job, row, (task,))
 
 
 class _Kind:
