@@ -93,9 +93,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
     `frees`: what reclaim may free on a node for a task with a claim there; `lent`: what spot pods hold there that are
     not on their way out, evictable or not.
-    `slots`: how many parcels like this one a node takes, `slots_on`: each of several, `total`: an area; `tightest`: of
-    an area's zones that take so many the one with the least slots, of equal ones the first by `zone_ranks`;
-    `refusals`: why a node does not; `depends`: whether that depends on what other nodes hold, so that slots say little;
+    `slots`: how many parcels like this one a node takes, `slots_on`: each of several, `total`: an area, `by_zone`: each
+    zone, in the order of `World.zones`; `tightest`: of an area's zones that take so many the one with the least slots,
+    of equal ones the first by `zone_ranks`; `refusals`: why a node does not; `depends`: whether that depends on what
+    other nodes hold, so that slots say little;
     `walk`: where these parcels land when each, in order, goes to the first of the nodes, from its predecessor's on,
     that takes it (as many as do), and how many further ones like the largest fit then.
     `area`: to which nodes hop 1 has confined a job's cards; `seat`: the node that the zone algorithm gave a parcel;
@@ -114,6 +115,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     slots: Callable[[Parcel, NodeName], int] = lambda _parcel, _node: 0
     slots_on: Callable[[Parcel, Sequence[NodeName]], list[int]] = lambda _parcel, nodes: [0] * len(nodes)
     total: Callable[[Parcel, Area], int] = lambda _parcel, _area: 0
+    by_zone: Callable[[Parcel], Sequence[int]] = lambda _: ()
     zone_ranks: Callable[[], Mapping[ZoneId, int]] = dict
     tightest: Callable[[Parcel, Area, int], Zone | None] = lambda _parcel, _area, _count: None
     refusals: Callable[[Parcel, NodeName], tuple[Reason, ...]] = lambda _parcel, _node: ()

@@ -1,7 +1,6 @@
 """Which quota of a communication group sits on which node, once its zones are chosen (behaviour.md 7.2)."""
 
 from collections.abc import Sequence
-from itertools import islice
 
 import msgspec
 
@@ -51,10 +50,12 @@ class Group:
             return slots(kinds[0], nodes)
         return [min(each) for each in zip(*(slots(kind, nodes) for kind in kinds), strict=True)]
 
-    def totals(self, places: Sequence[Sequence[NodeName]]) -> list[int]:
-        """How many each of these places takes on all of its nodes."""
-        slots = iter(self.slots([node for place in places for node in place]))
-        return [sum(islice(slots, len(place))) for place in places]
+    def held(self, zones: Sequence[Zone]) -> list[int]:
+        """How many each of these zones takes on all of its nodes."""
+        if len(self.kinds) != 1:
+            return [sum(self.slots(zone.nodes)) for zone in zones]
+        by_zone = dict(zip(self.context.world.zones, self.context.by_zone(self.kinds[0]), strict=True))
+        return [by_zone[zone.id] for zone in zones]
 
     def may_fit(self, area: Area) -> bool:
         """False where the area has too few slots, wherever each goes."""

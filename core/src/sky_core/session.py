@@ -99,6 +99,7 @@ class Session:
             slots=self.survey.slots,
             slots_on=self.survey.slots_on,
             total=self.survey.total,
+            by_zone=lambda parcel: self.survey.by_zone(parcel).tolist(),
             tightest=self.survey.tightest,
             zone_ranks=lambda: self.survey.zone_ranks,
             refusals=self.survey.refusals,

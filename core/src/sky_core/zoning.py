@@ -164,9 +164,12 @@ def _together(job: Job, group: Group, spec: str, zones: Sequence[Zone]) -> list[
     ordered = sorted(zones, key=lambda zone: nodes[zone.nodes[0]].order)
     if job.topology.strict:
         ordered = _apart(group, ordered)
-    alone = [name for name in world.specs[spec] if nodes[name].zone is None]
+    zoned = sum([len(zone.nodes) for zone in world.zones.values() if zone.id.spec == spec])
+    line = world.specs[spec] if zoned < len(world.specs[spec]) else ()
+    alone = [name for name in line if nodes[name].zone is None]
     places = [zone.nodes for zone in ordered] + [(name,) for name in alone]
-    chosen = fewest(group.totals(places), len(group.parcels), last=len(alone))
+    slots = [*group.held(ordered), *(group.slots(alone) if alone else ())]
+    chosen = fewest(slots, len(group.parcels), last=len(alone))
     if chosen is None:
         return None
     by_index = sorted(chosen, key=lambda part: nodes[places[part[0]][0]].order)
