@@ -114,11 +114,18 @@ SHAPES: Final[Mapping[str, Workload]] = {
     "kai-reclaim-500": Workload(
         "500 nodes full of spot cards, a gang of 500 whole nodes takes them", cold(lent(500, on=500))
     ),
+    "kai-reclaim-1000": Workload(
+        "1,000 nodes full of spot cards, a gang of 500 whole nodes takes half of them; KAI needs 38,224 ms",
+        cold(lent(500, on=1_000)),
+        at_most(191),
+    ),
     "zones-100": Workload(
         "1,000 nodes in 100 leaves of 10, one gang of 1,000", cold(gangs(1, 1_000, MACHINE, on=1_000, leaf=10, kinds=1))
     ),
     "volcano-hypernode": Workload(
-        "1,000 nodes in 100 leaves of 10, 100 gangs of 10", cold(gangs(100, 10, MACHINE, on=1_000, leaf=10, kinds=1))
+        "1,000 nodes in 100 leaves of 10, 100 gangs of 10; Volcano needs 2,850 ms",
+        cold(gangs(100, 10, MACHINE, on=1_000, leaf=10, kinds=1)),
+        at_most(28.5),
     ),
     "racks-640": Workload(
         "640 nodes in 10 racks, 15,000 one-card workloads", cold(gangs(15_000, 1, on=640, leaf=64, kinds=1))
