@@ -48,9 +48,8 @@ def _bind_refused(session: Session, job: Job) -> bool:
     if not refused:
         return False
     claiming = _claiming(session, job)
-    session.claims.give_back_tasks(
-        job, [t for t in claiming if t in refused] if started(session.world, job) else claiming
-    )
+    lost = [task for task in claiming if task in refused] if started(session.world, job) else claiming
+    session.claims.give_back_tasks(job, lost)
     names = tuple(task.name for task in refused[:EXAMPLES])
     session.standing(job.id).refuse(Rung.BIND, (Finding(Code.BIND_REFUSED, len(refused), examples=names),))
     return True
@@ -106,22 +105,19 @@ def _settle(session: Session, job: Job, tasks: Sequence[Task], terms: Terms, *, 
     with session.trial() as trial:
         claimer = Claimer(session, trial, job, terms)
         without = list(claimer.claim_all(tasks))
+        doubtful = tried or claimer.free.beyond_slots
         if without:
             standing.refuse(Rung.ALLOCATE_JOB, claimer.why_not(without))
             standing.alike = any(finding.code is Code.INSUFFICIENT_QUOTA for finding in standing.findings)
             standing.quotaless = tuple(job.tasks.index(task.id) for task in without[:EXAMPLES])
-        elif session.points["quotaReady"](job) and not _refuses_ahead(
-            session, job, asked=tried or claimer.free.beyond_slots
-        ):
+        elif session.points["quotaReady"](job) and not (doubtful and _refuses_ahead(session, job)):
             trial.commit()
             return
     standing.going = False
 
 
-def _refuses_ahead(session: Session, job: Job, *, asked: bool) -> bool:
-    """Whether hop 2 would refuse the claims of the job, where that is to be asked; then the job is told so."""
-    if not asked:
-        return False
+def _refuses_ahead(session: Session, job: Job) -> bool:
+    """Whether hop 2 would refuse the claims of the job; then the job is told so."""
     with session.trial() as ahead:
         refusal = place_needed(session, ahead, job)
         if refusal is None:

@@ -77,7 +77,7 @@ def open_session(context: Context, _: None) -> Functions:
             return 0
         there = {claim.task for quota in world.quotas_on.get(name, ()) for claim in world.quotas[quota].claims}
         there.update(world.tasks_on.get(name, ()))  # whoever binds is among them, so that it is no more afterwards
-        return shape.load.slots_in(world.books[name].idle) if len(there) <= node.pods_max else 0
+        return min(shape.load.slots_in(world.books[name].idle), node.pods_max) if len(there) <= node.pods_max else 0
 
     return Functions(
         tq=TQ(predicate=quota_for_task),
